@@ -1,0 +1,14 @@
+# Short names; the two commands of README need no make.
+.PHONY: test demo bench fuzz lint types bless wheel
+
+IN = source scripts/environment.sh && environment dev
+SHELL = /usr/bin/env bash
+
+test:  ; bash scripts/test.sh
+demo:  ; bash scripts/demo.sh
+bench: ; $(IN) && compiler && python -m fortrans.verify.bench
+fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes 10
+lint:  ; $(IN) && ruff check .
+types: ; $(IN) && mypy
+bless: ; $(IN) && compiler && python -m pytest --bless tests/test_fixtures.py
+wheel: ; $(IN) && python -m build

@@ -1,0 +1,1 @@
+"""Questions asked of a site: aliases, overlap, profit.  Never makes an edit."""

@@ -1,0 +1,241 @@
+"""Is it safe to store each element as soon as it is computed? (10.2.1.3)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fortrans.analysis.alias import Alias, Storage, may_alias, storage
+from fortrans.ir.expr import (
+    At,
+    Call,
+    Component,
+    Expr,
+    Name,
+    Opaque,
+    Reduce,
+    Ref,
+    Select,
+    Substring,
+    children,
+    linear,
+    names,
+    sub,
+)
+from fortrans.ir.symbols import Procedure, Scope, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """``read`` may be read after it was stored; ``alias`` says how it relates to the target."""
+
+    read: Expr
+    alias: Alias
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A designator that is read; ``when`` are the loop indices open at that time."""
+
+    designator: Expr
+    when: frozenset[str]
+
+
+def reads(value: Expr, loops: frozenset[str]) -> Iterator[Read]:
+    """All designators read in ``value``.
+
+    A reduction (or a kept element) that depends on some loops only is evaluated once those are
+    open; lowering and this function agree on that through ``free``.
+    """
+    yield from _reads(value, loops, loops, frozenset())
+
+
+def free(expr: Expr, loops: frozenset[str]) -> frozenset[str]:
+    """The loop indices that the value of ``expr`` depends on."""
+    return names(expr) & loops
+
+
+def _reads(
+    expr: Expr, loops: frozenset[str], when: frozenset[str], floor: frozenset[str]
+) -> Iterator[Read]:
+    match expr:
+        case Name():
+            yield Read(expr, when)
+        case Ref() | Component() | Substring():
+            yield Read(expr, when)
+            yield from _subscript_reads(expr, loops, when, floor)
+        case Reduce() | At():
+            now = free(expr, loops) | floor
+            for child in children(expr):
+                yield from _reads(child, loops, now, floor)
+        case Select(test, then, other):
+            yield from _reads(test, loops, when, floor)
+            # What an arm needs is computed only when the choice is made, perhaps in the inmost loop.
+            for child in (then, other):
+                yield from _reads(child, loops, when, loops)
+        case Opaque(_, ids):
+            for id in sorted(ids):
+                yield Read(Name(id), when)
+        case _:
+            for child in children(expr):
+                yield from _reads(child, loops, when, floor)
+
+
+def _subscript_reads(
+    expr: Expr, loops: frozenset[str], when: frozenset[str], floor: frozenset[str]
+) -> Iterator[Read]:
+    match expr:
+        case Ref(base, subscripts):
+            for subscript in subscripts:
+                yield from _reads(subscript, loops, when, floor)
+            yield from _subscript_reads(base, loops, when, floor)
+        case Component(base, _):
+            yield from _subscript_reads(base, loops, when, floor)
+        case Substring(base, first, last):
+            for x in (first, last):
+                if x is not None:
+                    yield from _reads(x, loops, when, floor)
+            yield from _subscript_reads(base, loops, when, floor)
+
+
+def conflict(
+    target: Expr, value: Expr, loops: frozenset[str], scope: Scope, own: frozenset[str]
+) -> Conflict | None:
+    """The first read that storing ``target`` may come before, or None.
+
+    ``own`` are names the tool made (temporaries, captures): they alias nothing.
+    """
+    written = storage(target, scope)
+    if written is None:
+        return Conflict(target, Alias.MAYBE)
+    for read in reads(value, loops):
+        if _first_name(read.designator) in own | loops:
+            continue
+        if _is_inquiry_name(read.designator, scope):
+            continue
+        seen = storage(read.designator, scope)
+        if seen is None:
+            if isinstance(read.designator, Name) and not isinstance(
+                scope.lookup(read.designator.id), Symbol
+            ):
+                continue
+            return Conflict(read.designator, Alias.MAYBE)
+        match may_alias(written, seen):
+            case Alias.NO:
+                continue
+            case Alias.MAYBE:
+                return Conflict(read.designator, Alias.MAYBE)
+            case Alias.SAME:
+                if not read.when or _apart(written, seen, loops, value):
+                    continue
+                if not _meets_itself_only(written, seen, read.when):
+                    return Conflict(read.designator, Alias.SAME)
+    return None
+
+
+def reads_target(target: Expr, value: Expr, scope: Scope, own: frozenset[str]) -> bool:
+    """Whether ``value`` reads any element of what ``target`` may be (SAME or MAYBE)."""
+    written = storage(target, scope)
+    if written is None:
+        return True
+    for read in reads(value, frozenset()):
+        if _first_name(read.designator) in own:
+            continue
+        seen = storage(read.designator, scope)
+        if seen is None:
+            if isinstance(scope.lookup(_first_name(read.designator)), Symbol):
+                return True
+            continue
+        if may_alias(written, seen) is not Alias.NO:
+            return True
+    return False
+
+
+def _first_name(expr: Expr) -> str:
+    match expr:
+        case Name(id):
+            return id
+        case Ref(base, _) | Component(base, _) | Substring(base, _, _):
+            return _first_name(base)
+        case _:
+            return ""
+
+
+def _is_inquiry_name(expr: Expr, scope: Scope) -> bool:
+    """A plain name of an array inside SIZE and kin is no read of its elements."""
+    if not isinstance(expr, Name):
+        return False
+    symbol = scope.lookup(expr.id)
+    return isinstance(symbol, Symbol) and symbol.rank > 0
+
+
+def _apart(w: Storage, r: Storage, loops: frozenset[str], value: Expr) -> bool:
+    """Some dimension holds the two a constant, non-zero distance apart for every iteration."""
+    bound = loops | {name.id for x in _all(value) if isinstance(x, Reduce) for name, _ in x.indices}
+    for mine, theirs in zip(w.subscripts, r.subscripts):
+        for x, y in zip(mine, theirs):
+            atoms, distance = linear(sub(x, y))
+            if not atoms and distance and not names(x) & bound:
+                return True
+    return False
+
+
+def _all(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    for child in children(expr):
+        yield from _all(child)
+
+
+def _meets_itself_only(w: Storage, r: Storage, when: frozenset[str]) -> bool:
+    """Whether equal storage means the same iteration of all loops in ``when``.
+
+    Each loop needs a dimension whose subscript is the same on both sides and takes different
+    values in different iterations of that loop.
+    """
+    settled: set[str] = set()
+    for mine, theirs in zip(w.subscripts, r.subscripts):
+        for x, y in zip(mine, theirs):
+            if linear(x) == linear(y):
+                settled |= _determines(x, when)
+    return when <= settled
+
+
+def _determines(subscript: Expr, when: frozenset[str]) -> frozenset[str]:
+    atoms, _ = linear(subscript)
+    moving = [atom for atom in atoms if names(atom) & when]
+    if len(moving) != 1:
+        return frozenset()
+    inside = names(moving[0]) & when
+    # A vector subscript on the left has no value twice (10.2.1.3), so it tells its index too.
+    if isinstance(moving[0], Name | Ref) and len(inside) == 1:
+        return inside
+    return frozenset()
+
+
+def function_may_read(target: Expr, value: Expr, scope: Scope) -> str | None:
+    """A user's function in ``value`` that may read ``target`` through host or module association.
+
+    A PURE function may still read (SEMANTICS 15).  What is local to a procedure, or a dummy
+    argument without TARGET (15.5.2.13), only an internal procedure or nothing can see.
+    """
+    written = storage(target, scope)
+    for x in _all(value):
+        if not isinstance(x, Call):
+            continue
+        procedure = scope.lookup(x.name)
+        if not isinstance(procedure, Procedure) and not _generic(procedure):
+            continue
+        if written is None:
+            return x.name
+        exposed = written.through & {"pointer", "target", "common", "equivalence", "associate"}
+        local = written.root.origin == scope.unit and scope.unit.split()[0] in ("subroutine", "function")
+        internal = isinstance(procedure, Procedure) and procedure.form == "internal"
+        if exposed or internal or _generic(procedure) or not local:
+            return x.name
+    return None
+
+
+def _generic(meaning: object) -> bool:
+    from fortrans.ir.symbols import Generic
+
+    return isinstance(meaning, Generic)

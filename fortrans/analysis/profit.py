@@ -1,0 +1,141 @@
+"""Does a rewrite pay?  The thresholds are measurements (the design notes' emission tables)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fortrans.ir.arrays import (
+    Apply,
+    Array,
+    Constructor,
+    Elemental,
+    Implied,
+    Scalar,
+    Section,
+    element,
+    rank,
+)
+from fortrans.ir.expr import Call, Name, Op, constant, walk
+from fortrans.ir.sites import Assignment
+from fortrans.remarks import Refusal
+
+REDUCTIONS = frozenset(
+    {"sum", "product", "maxval", "minval", "all", "any", "count", "iall", "iany", "iparity", "parity"}
+)
+# Bare references that a row-wise or early-leaving loop beats on gfortran, by intrinsic.
+BARE_ROWS = frozenset({"sum", "product", "maxval", "minval", "iall", "iany", "iparity", "parity"})
+BARE_ALWAYS = frozenset({"count", "any", "all"})
+# What gfortran expands in its own loops, without a call or a temporary.
+INLINE = frozenset({"transpose"})
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The transformational references of a right-hand side, outermost first."""
+
+    applies: tuple[Apply, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(apply.intrinsic.name.upper() for apply in self.applies))
+
+
+def work(array: Array) -> Work:
+    """What there is to compose in an array expression."""
+    return Work(tuple(_applies(array)))
+
+
+def _applies(array: Array) -> Iterator[Apply]:
+    match array:
+        case Apply(args=args):
+            yield array
+            for x in args.values():
+                yield from _applies(x)
+        case Elemental(operands=operands):
+            for x in operands:
+                yield from _applies(x)
+        case Constructor(items):
+            for item in items:
+                yield from _item_applies(item)
+
+
+def _item_applies(item: Array | Implied) -> Iterator[Apply]:
+    if isinstance(item, Implied):
+        for inner in item.items:
+            yield from _item_applies(inner)
+    else:
+        yield from _applies(item)
+
+
+def check(site: Assignment, target: str) -> None:
+    """Raise Refusal FT6xx when the compiler does as well with the statement as it stands."""
+    found = work(site.rhs).applies
+    if not found:
+        raise Refusal("FT601", "Elementwise assignment is left to the compiler, which does it as well")
+    _check_division(site.rhs)
+    if target != "gfortran":
+        return
+    costly = [apply for apply in found if _costly(apply)]
+    if not costly:
+        names = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
+        if any(not x.intrinsic_composed for x in map(_Entry, found)):
+            raise Refusal("FT603", f"{names} is left to the library, and nothing else is to be gained")
+        raise Refusal("FT602", f"{names} is expanded in line by the compiler already")
+    if isinstance(site.rhs, Apply) and _bare(site.rhs) and not _bare_pays(site.rhs):
+        raise Refusal(
+            "FT602",
+            f"{site.rhs.intrinsic.name.upper()} alone is left to the compiler, which does it as well",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    apply: Apply
+
+    @property
+    def intrinsic_composed(self) -> bool:
+        return bool(getattr(self.apply.intrinsic, "composed", True))
+
+
+def _costly(apply: Apply) -> bool:
+    """Whether gfortran makes a call or a temporary that composing saves."""
+    name = apply.intrinsic.name
+    if name in INLINE or not _Entry(apply).intrinsic_composed:
+        return False
+    if name in REDUCTIONS and "dim" not in apply.args:
+        return False
+    # DIM of a rank-1 array: a scalar, which gfortran reduces in line.
+    if name in REDUCTIONS and rank(apply) == 0:
+        return False
+    return True
+
+
+def _bare(apply: Apply) -> bool:
+    return all(isinstance(x, Scalar | Section | Constructor) for x in apply.args.values())
+
+
+def _bare_pays(apply: Apply) -> bool:
+    name = apply.intrinsic.name
+    if name in BARE_ALWAYS:
+        return True
+    if name not in BARE_ROWS:
+        return False
+    dim = apply.args.get("dim")
+    return isinstance(dim, Scalar) and (constant(dim.value) or 0) > 1
+
+
+def _check_division(array: Array) -> None:
+    """A RESHAPE that needs a division for each element loses to the library (rule 8)."""
+    for apply in _applies(array):
+        if apply.intrinsic.name != "reshape":
+            continue
+        index = tuple(Name(f"%{d}") for d in range(rank(apply)))
+        moving = {x.id for x in index}
+        for x in walk(element(apply, index)):
+            divides = isinstance(x, Call) and x.name == "modulo" or isinstance(x, Op) and x.op == "/"
+            if divides and moving & {y.id for y in walk(x) if isinstance(y, Name)}:
+                raise Refusal("FT603", "RESHAPE needs a division for each element, which does not pay")
+
+
+__all__ = ["Work", "check", "work"]

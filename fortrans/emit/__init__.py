@@ -1,0 +1,1 @@
+"""Our terms -> Fortran text.  The only room that imports jinja2."""

@@ -1,0 +1,1 @@
+"""Fortran text -> our terms.  The only room that imports fparser."""

@@ -1,0 +1,99 @@
+"""Which assignments have array work, told cheaply, before anything is parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fortrans.frontend.resolve import Scopes
+from fortrans.frontend.units import Executable, Program
+from fortrans.intrinsics import INTRINSICS
+from fortrans.ir.symbols import Scope, Symbol
+from fortrans.remarks import Refusal
+
+_WORD = re.compile(r"[A-Za-z]\w*")
+_REFERENCE = re.compile(r"([A-Za-z]\w*)\s*\(")
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+_EXPONENT_OR_PART = re.compile(r"%\s*[A-Za-z]\w*|\d\w*")
+
+
+class Candidates:
+    """The candidate statements of a program, in order.
+
+    A statement that only looks like one is sorted out by ``lift``; one that is none never costs
+    more than a look at its names.
+    """
+
+    def __init__(self, program: Program, scopes: Scopes) -> None:
+        self._program = program
+        self._scopes = scopes
+        self._ranked: dict[tuple[int, str], bool] = {}
+
+    def __iter__(self) -> Iterator[Executable]:
+        for executable in self._program.executables():
+            if executable.kind == "assignment" and not executable.statement.sentinel:
+                if self._is_candidate(executable):
+                    yield executable
+
+    def _is_candidate(self, executable: Executable) -> bool:
+        text = executable.statement.text
+        if "'" in text or '"' in text:
+            text = _STRING.sub("''", text)
+        left, right = _sides(text)
+        if ":" in left:
+            return True
+        if any(name.lower() in INTRINSICS for name in _REFERENCE.findall(right)):
+            return True
+        scope: Scope | None = None
+        subscripted = "(" in left
+        for number, word in enumerate(_WORD.findall(_EXPONENT_OR_PART.sub("", left))):
+            if number == 0 and subscripted and "%" not in left:
+                # A subscripted name: only its subscripts can still have rank.
+                continue
+            scope = scope or self._scopes.at(executable)
+            if self._has_rank(scope, word.lower()):
+                return True
+        if "%" in left:
+            return True
+        return False
+
+    def _has_rank(self, scope: Scope, name: str) -> bool:
+        key = (id(scope), name)
+        if key not in self._ranked:
+            meaning = scope.lookup(name)
+            self._ranked[key] = isinstance(meaning, Symbol) and meaning.rank > 0
+        return self._ranked[key]
+
+
+def _sides(text: str) -> tuple[str, str]:
+    """The two sides of an assignment: split at the first ``=`` outside parentheses."""
+    depth = 0
+    for position, character in enumerate(text):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif character == "=" and not depth:
+            return text[:position], text[position + 1 :]
+    return text, ""
+
+
+def allowed(executable: Executable) -> None:
+    """Raise Refusal where nothing may be rewritten, whatever the statement (SEMANTICS 27)."""
+    unit = executable.unit.program_unit
+    statement = executable.statement
+    if unit.broken:
+        raise Refusal("FT008", f"Program unit '{unit.name}' could not be read: {unit.broken}")
+    if executable.preprocessed or statement.conditional:
+        raise Refusal("FT004", "Statement depends on the preprocessor")
+    if statement.flaw:
+        raise Refusal("FT001", statement.flaw)
+    if executable.region is not None:
+        raise Refusal("FT005", f"Statement is in a region of '!${executable.region}'")
+    kinds = {construct.kind for construct in executable.constructs}
+    if executable.where is not None or "where" in kinds:
+        raise Refusal("FT007", "Assignments in WHERE are not rewritten yet")
+    if executable.forall is not None or "forall" in kinds:
+        raise Refusal("FT007", "Assignments in FORALL are not rewritten yet")
+    if statement.label is not None and statement.label in unit.block_labels:
+        raise Refusal("FT006", f"Statement ends the DO loop with label {statement.label}")

@@ -1,0 +1,527 @@
+"""Scoping units and what their statements declare (F2018 19.3 to 19.5).
+
+A frame reads of its specification part only which words each statement holds; a statement is
+understood when one of its names is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fortrans.frontend.associations import Implicit, Import, Use, implicit, import_, use
+from fortrans.frontend.declarations import Fact, facts, statement_function
+from fortrans.frontend.entities import Entity, Maybe, Unknown, merged
+from fortrans.frontend.intrinsic_modules import may_bring
+from fortrans.frontend.intrinsic_names import INTRINSICS
+from fortrans.frontend.lines import Statement
+from fortrans.frontend.tokens import NAME, bare, split, words
+from fortrans.frontend.units import Program, Unit
+
+if TYPE_CHECKING:
+    from fortrans.frontend.modules import World
+    from fortrans.frontend.operators import Defined
+
+CONDITIONAL = "it is declared under '#if'"
+SUBPROGRAMS = frozenset({"subroutine", "function", "module procedure"})
+_CONSTRUCTS = frozenset({"block", "associate"})
+_HOSTLESS = frozenset({"program", "module", "block data"})
+_ACCESS = frozenset({"public", "private"})
+_ADDED = frozenset({"asynchronous", "volatile", "namelist"})
+_CALLED = re.compile(r"(?<![%\w$.])([a-z]\w*)\s*\(", re.I)
+_ENTRY = re.compile(
+    rf"entry\s+({NAME})\s*(?:\(([^)]*)\))?(?:.*\bresult\s*\(\s*({NAME})\s*\))?", re.I
+)
+Found = Entity | Maybe | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All USE statements of one module in a scope, taken together (14.2.2 paragraphs 9 to 11)."""
+
+    module: str
+    nature: str
+    bare: bool
+    names: tuple[tuple[str, str], ...]
+    conditional: bool
+
+    def remotes(self, name: str) -> tuple[tuple[str, bool], ...]:
+        """The names in the module that ``name`` may stand for; whether each was listed."""
+        listed = tuple((remote, True) for local, remote in self.names if local == name)
+        if listed or not self.bare:
+            return listed
+        return () if any(remote == name for _, remote in self.names) else ((name, False),)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An ENTRY statement."""
+
+    name: str
+    dummies: tuple[str, ...]
+    result: str
+
+
+class Frame:
+    """One scoping unit: a program unit, subprogram, interface body or BLOCK."""
+
+    def __init__(self, world: World, program: Program, unit: Unit, host: Frame | None) -> None:
+        self.world = world
+        self.program = program
+        self.unit = unit
+        self.host = host
+        self._own: dict[str, Entity | None] = {}
+        self._used: dict[str, Found] = {}
+        self._traced: dict[str, tuple[Found, frozenset[str]]] = {}
+        self._pending: set[str] = set()
+        self.exports: Defined | None = None
+
+    @property
+    def label(self) -> str:
+        """``module m``, ``subroutine s``: what ``Symbol.origin`` says."""
+        unit = self.unit.program_unit if self.unit.kind in _CONSTRUCTS else self.unit
+        return f"{unit.procedure or unit.kind} {unit.name}".strip()
+
+    @cached_property
+    def unit_frame(self) -> Frame:
+        """The frame of the program unit or subprogram this one belongs to."""
+        frame = self
+        while frame.unit.kind in _CONSTRUCTS and frame.host is not None:
+            frame = frame.host
+        return frame
+
+    # -- the specification part, read once
+
+    @cached_property
+    def _part(self) -> _Part:
+        return _Part(self)
+
+    @property
+    def rules(self) -> Implicit:
+        """The implicit typing rules in force."""
+        return self._part.rules
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The ENTRY statements."""
+        return tuple(self._part.entries)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The USE statements, by module."""
+        return self._part.groups
+
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """The names of the files included in the specification part."""
+        return tuple(self._part.includes)
+
+    @property
+    def default_public(self) -> bool:
+        """Whether names are PUBLIC unless said otherwise."""
+        return self._part.default_public
+
+    def is_conditional(self, statement: Statement) -> bool:
+        """Whether ``statement`` depends on the preprocessor where its unit does not."""
+        if statement.sentinel or statement.conditional:
+            return True
+        if statement.ordinal not in self.program.conditional:
+            return False
+        unit = self.unit.program_unit
+        reference = unit.contains or unit.opening
+        branches = self.world.branches(self.program)
+        own = branches[statement.ordinal]
+        if own != (branches[reference.ordinal] if reference else ())[: len(own)]:
+            return True
+        macros = self.program.macros
+        return bool(macros) and not macros.isdisjoint(re.findall(NAME, statement.text))
+
+    def facts(self, name: str) -> tuple[tuple[Fact, bool], ...]:
+        """What the specification part says about ``name``, each with whether under ``#if``."""
+        found = []
+        for statement in self._part.index.get(name, ()):
+            for fact in facts(statement.text):
+                if fact.name == name:
+                    found.append((fact, self.is_conditional(statement)))
+        return tuple(found)
+
+    def added(self, name: str) -> frozenset[str]:
+        """VOLATILE and ASYNCHRONOUS given here to a name that comes from elsewhere (8.5.4)."""
+        said = [fact.attributes for fact, _ in self.facts(name)]
+        return frozenset().union(*said) & _ADDED if said else frozenset()
+
+    # -- children
+
+    @cached_property
+    def subprograms(self) -> dict[str, Unit]:
+        """The contained subprograms by name."""
+        return {c.name: c for c in self.unit.children if c.kind in SUBPROGRAMS}
+
+    @cached_property
+    def types(self) -> dict[str, Unit]:
+        """The derived types defined here."""
+        return {c.name: c for c in self.unit.children if c.kind == "type"}
+
+    @cached_property
+    def interfaces(self) -> tuple[Unit, ...]:
+        """The interface blocks."""
+        return tuple(c for c in self.unit.children if c.kind == "interface")
+
+    @cached_property
+    def generics(self) -> dict[str, tuple[Unit, ...]]:
+        """Interface blocks by generic spec, ``operator(+)`` and the like without blanks."""
+        found: dict[str, tuple[Unit, ...]] = {}
+        for interface in self.interfaces:
+            name = "".join(interface.name.split())
+            if name:
+                found[name] = (*found.get(name, ()), interface)
+        for statement in self._part.generic_statements:
+            name = "".join(statement.partition("=>")[0].partition("::")[2].split()).lower()
+            found.setdefault(name, ())
+        return found
+
+    @cached_property
+    def bodies(self) -> dict[str, Unit]:
+        """Interface bodies by name."""
+        return {body.name: body for block in self.interfaces for body in block.children}
+
+    def frame_of(self, unit: Unit) -> Frame:
+        """The frame of a child unit."""
+        return self.world.frame(self.program, unit, self)
+
+    @cached_property
+    def template(self) -> Frame | None:
+        """Of a separate module procedure's body: the frame of its interface body (15.6.2.5)."""
+        if self.unit.kind != "module procedure" or self.host is None:
+            return None
+        found, _ = self.host.trace(self.unit.name)
+        if isinstance(found, Entity) and found.procedure is not None:
+            return found.frame.frame_of(found.procedure)
+        return None
+
+    @property
+    def head(self) -> Unit:
+        """The unit whose opening statement tells dummies, result and prefix."""
+        return self.template.unit if self.template is not None else self.unit
+
+    @cached_property
+    def prefix(self) -> frozenset[str]:
+        """The words before FUNCTION or SUBROUTINE."""
+        return frozenset(self.head.prefix)
+
+    # -- names
+
+    def own(self, name: str) -> Entity | None:
+        """What ``name`` is declared to be in this very scope."""
+        if name not in self._own:
+            self._own[name] = self._declared(name)
+        return self._own[name]
+
+    def _declared(self, name: str) -> Entity | None:
+        unit = self.unit
+        said = self.facts(name)
+        declaring = tuple((f, c) for f, c in said if _declares(f))
+        dummies = set(unit.dummies).union(*(entry.dummies for entry in self.entries))
+        dummy = name in dummies
+        result = unit.result == name and "function" in (unit.kind, unit.procedure)
+        result = result or any(name in (e.name, e.result) for e in self.entries) and bool(unit.result)
+        procedure = self.subprograms.get(name) or self.bodies.get(name)
+        if procedure is None and name == unit.name and not result and self.host is None:
+            procedure = unit if unit.kind in SUBPROGRAMS else None
+        if procedure is None and not result and any(name == e.name for e in self.entries):
+            return Entity(self, name, external=True)
+        generics = self.generics.get(name)
+        type_ = self.types.get(name)
+        function = self._statement_functions.get(name)
+        if function is not None and not any(fact.bounds is not None for fact, _ in declaring):
+            declaring = (*declaring, (function, False))
+        if self.template is not None and not declaring and not procedure:
+            if name in self.template.unit.dummies or name == self.template.unit.result:
+                return self.template.own(name)
+        if not (declaring or dummy or result or procedure or type_ or generics is not None):
+            return None
+        units = [u for u in (procedure, type_, *(generics or ())) if u is not None and u is not unit]
+        conditional = any(c for _, c in declaring) or any(
+            u.opening is not None and self.is_conditional(u.opening) for u in units
+        )
+        if conditional:
+            if units or not _alike(declaring):
+                return Unknown(self, name, CONDITIONAL)
+            said = tuple((replace(fact, initial=""), c) for fact, c in declaring)
+        return Entity(
+            self,
+            name,
+            facts=tuple(fact for fact, _ in said),
+            dummy=dummy,
+            result=result,
+            procedure=procedure,
+            interfaces=generics,
+            type=type_,
+        )
+
+    @cached_property
+    def _statement_functions(self) -> dict[str, Fact]:
+        """Assignments before any other executable statement that define statement functions."""
+        if self.unit.kind in ("module", "interface body") or self.unit.kind in _CONSTRUCTS:
+            return {}
+        found = {}
+        for executable in self.world.executables(self.program, self.unit):
+            if executable.kind != "assignment" or executable.constructs or executable.condition:
+                break
+            fact = statement_function(executable.statement.text)
+            if fact is None:
+                break
+            found[fact.name] = fact
+        return found
+
+    def used(self, name: str) -> Found:
+        """What the USE statements (and INCLUDE lines) of this scope bring under ``name``."""
+        if name in self._used:
+            return self._used[name]
+        if name in self._pending:
+            return None
+        self._pending.add(name)
+        try:
+            self._used[name] = self._brought(name)
+        finally:
+            self._pending.discard(name)
+        return self._used[name]
+
+    def _brought(self, name: str) -> Found:
+        found: list[Entity] = []
+        maybe: Maybe | None = None
+        for group in self._part.groups:
+            module = self.world.module(group.module, group.nature)
+            for remote, listed in group.remotes(name):
+                answer = self._from(module, group, remote, listed, name)
+                if isinstance(answer, Maybe):
+                    maybe = answer
+                elif answer is not None and all(answer is not other for other in found):
+                    found.append(answer)
+        if not found:
+            for file in self._part.includes:
+                if may_bring(file, name):
+                    maybe = Maybe(f"the included file '{file}' was not seen")
+            return maybe
+        return merged(self, name, tuple(found), maybe is not None)
+
+    def _from(
+        self, module: Frame | None, group: Group, remote: str, listed: bool, name: str
+    ) -> Found:
+        """What one group of USE statements brings as ``name``."""
+        if module is None:
+            why = f"module '{group.module}' was not seen"
+            if listed:
+                return Unknown(self, name, why)
+            return Maybe(why) if may_bring(group.module, name) else None
+        answer = module.exported(remote)
+        if isinstance(answer, Maybe) and listed:
+            return Unknown(self, name, answer.why)
+        if answer is None and listed:
+            return Unknown(self, name, f"module '{group.module}' brings no such name")
+        if isinstance(answer, Entity) and group.conditional:
+            return Unknown(self, name, CONDITIONAL)
+        return answer
+
+    def here(self, name: str) -> Found:
+        """Declared here or brought here by USE; generics of both are one."""
+        own = self.own(name)
+        if own is None:
+            return self.used(name)
+        if own.interfaces is None or isinstance(own, Unknown):
+            return own
+        match self.used(name):
+            case Entity() as used if used is not own:
+                return merged(self, name, (own, used), False)
+            case Maybe():
+                return merged(self, name, (own,), True)
+        return own
+
+    def exported(self, name: str) -> Found:
+        """What a USE of this module finds under ``name``."""
+        if self.unit.broken is not None:
+            return Maybe(f"module '{self.unit.name}' could not be read")
+        return self.here(name) if self.is_public(name) else None
+
+    def is_public(self, name: str) -> bool:
+        """Accessibility (8.5.2, 8.6.1)."""
+        said = frozenset().union(*(fact.attributes for fact, _ in self.facts(name)))
+        kind = self.types.get(name)
+        if kind is not None and kind.opening is not None:
+            said |= frozenset(words(kind.opening.text.partition("::")[0]))
+        if said & _ACCESS:
+            return "public" in said
+        return self._part.default_public
+
+    def is_public_operator(self, spec: str) -> bool:
+        """Accessibility of a generic spec, which the index of words does not know by its name."""
+        for statement in self._part.access:
+            for fact in facts(statement.text):
+                if fact.name == spec:
+                    return "public" in fact.attributes
+        return self._part.default_public
+
+    def trace(self, name: str) -> tuple[Found, frozenset[str]]:
+        """What ``name`` means here, with ``use`` and ``host`` telling how it came here."""
+        if name not in self._traced:
+            self._traced[name] = self._trace(name)
+        return self._traced[name]
+
+    def _trace(self, name: str) -> tuple[Found, frozenset[str]]:
+        found = self.here(name)
+        if isinstance(found, Entity):
+            own = self.own(name) is not None
+            if own and found.interfaces is not None and self.host is not None:
+                outer, _ = self.host.trace(name) if self._imports(name) else (None, None)
+                if isinstance(outer, Entity) and outer.interfaces is not None:
+                    found = merged(self, name, (found, outer), False)
+            return found, frozenset() if own else frozenset({"use"})
+        if isinstance(found, Maybe) and not (self.world.assume_intrinsics and name in INTRINSICS):
+            return found, frozenset()
+        if self.unit.kind == "submodule" and self.host is None:
+            return Maybe(f"submodule's parent '{self.unit.ancestor}' was not seen"), frozenset()
+        if self.host is None or not self._imports(name):
+            return None, frozenset()
+        outer, how = self.host.trace(name)
+        return outer, how if self.unit.kind in _CONSTRUCTS else how | {"host"}
+
+    def _imports(self, name: str) -> bool:
+        """Whether host association can bring ``name`` (19.5.1.4, IMPORT)."""
+        imports = self._part.imports
+        if any(i.form == "none" for i in imports):
+            return False
+        listed = any(name in i.names for i in imports)
+        if self.unit.kind == "interface body" and "module" not in self.unit.prefix:
+            return listed or any(i.form == "all" for i in imports)
+        return listed or not any(i.form == "only" for i in imports)
+
+    # -- how names are used
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """Names followed by a parenthesis in the unit's own statements."""
+        found: set[str] = set()
+        for statement in self.statements():
+            if "(" in statement.text:
+                found.update(_CALLED.findall(bare(statement.text).lower()))
+        return frozenset(found)
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """Every word of the unit's own statements."""
+        return frozenset(word for s in self.statements() for word in words(s.text))
+
+    def statements(self) -> Iterator[Statement]:
+        """The unit's statements without those of contained subprograms."""
+        unit = self.unit_frame.unit
+        everything = self.program.statements
+        if unit.opening is None:
+            first = min(
+                [s.ordinal for s in unit.specification]
+                + [e.statement.ordinal for e in self.world.executables(self.program, unit)[:1]],
+                default=0,
+            )
+        else:
+            first = unit.opening.ordinal + 1
+        last = unit.contains or unit.closing
+        end = len(everything) if last is None else last.ordinal
+        return iter(everything[first:end])
+
+
+class _Part:
+    """A specification part sorted into USE, IMPORT, IMPLICIT and an index of words."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.index: dict[str, list[Statement]] = {}
+        self.uses: list[tuple[Use, bool]] = []
+        self.imports: list[Import] = []
+        self.entries: list[Entry] = []
+        self.includes: list[str] = []
+        self.access: list[Statement] = []
+        self.generic_statements: list[str] = []
+        self.default_public = True
+        host = frame.host
+        if host is None or frame.unit.kind in ("interface body", *_HOSTLESS):
+            self.rules = Implicit()
+        else:
+            self.rules = host.rules
+        if frame.unit.kind != "associate":
+            for statement in frame.unit.specification:
+                self._read(frame, statement)
+        for child in frame.unit.children:
+            if child.kind == "enum":
+                self._enum(child)
+        self.groups = _groups(self.uses)
+
+    def _read(self, frame: Frame, statement: Statement) -> None:
+        text = statement.text
+        if statement.form != "fortran":
+            self.includes.append(re.sub(r"^.*[\s/'\"<](?=[^\s/'\"<>]+['\">]?\s*$)|['\">]", "", text))
+            return
+        first = words(text)[:1]
+        keyword = first[0] if first else ""
+        match keyword:
+            case "use" if (found := use(text)) is not None:
+                self.uses.append((found, frame.is_conditional(statement)))
+                return
+            case "import" if (imported := import_(text)) is not None:
+                self.imports.append(imported)
+                return
+            case "implicit":
+                self.rules = implicit(text, self.rules)
+                return
+            case "private" | "public":
+                self.access.append(statement)
+                if len(text.split()) == 1 and "(" not in text:
+                    self.default_public = keyword == "public"
+                    return
+            case "entry" if match := _ENTRY.match(text):
+                name, dummies, result = (part or "" for part in match.groups())
+                listed = tuple(part.lower() for part in split(dummies))
+                self.entries.append(Entry(name.lower(), listed, result.lower() or name.lower()))
+                return
+            case "generic":
+                self.generic_statements.append(text)
+        for word in set(words(text)):
+            self.index.setdefault(word, []).append(statement)
+
+    def _enum(self, unit: Unit) -> None:
+        """All enumerators of an ENUM as one statement, so that each follows the one before."""
+        lists = [re.sub(r"(?i)^enumerator\s*(?:::)?", "", s.text) for s in unit.specification]
+        if lists:
+            joined = replace(unit.specification[0], text="enumerator :: " + ",".join(lists))
+            for word in set(words(joined.text)):
+                self.index.setdefault(word, []).append(joined)
+
+
+def _groups(uses: list[tuple[Use, bool]]) -> tuple[Group, ...]:
+    by_module: dict[tuple[str, bool], list[Use]] = {}
+    for statement, conditional in uses:
+        by_module.setdefault((statement.module, conditional), []).append(statement)
+    return tuple(
+        Group(
+            module,
+            "".join({s.nature for s in same}),
+            any(not s.only for s in same),
+            tuple(pair for s in same for pair in s.names.items()),
+            conditional,
+        )
+        for (module, conditional), same in by_module.items()
+    )
+
+
+def _alike(said: tuple[tuple[Fact, bool], ...]) -> bool:
+    """Whether branches of ``#if`` declare one named constant with different values only."""
+    facts_ = {replace(fact, initial=None) for fact, _ in said}
+    constant = all("parameter" in fact.attributes and fact.bounds is None for fact, _ in said)
+    return len(facts_) == 1 and len(said) > 1 and constant
+
+
+def _declares(fact: Fact) -> bool:
+    """Whether a fact makes its name local, rather than only adding to what it is."""
+    if fact.spec or fact.bounds is not None or fact.intent or fact.initial is not None:
+        return True
+    return bool(fact.attributes - _ACCESS - _ADDED) or not fact.attributes

@@ -1,0 +1,349 @@
+"""Function references and array constructors (7.8, 15.5) as array expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fortrans.intrinsics.elemental import ELEMENTAL, KIND_POSITION, elemental_type, with_kind
+from fortrans.ir.arrays import Apply, Array, Constructor, Elemental, Implied, Scalar, rank, shape
+from fortrans.ir.expr import (
+    ONE,
+    Call,
+    Expr,
+    ImpliedDo,
+    Items,
+    Keyword,
+    Literal,
+    Name,
+    integer,
+    names,
+    substitute,
+)
+from fortrans.ir.symbols import (
+    INTEGER,
+    LOGICAL,
+    Generic,
+    Intrinsic,
+    Procedure,
+    Symbol,
+    Type,
+    Unresolved,
+)
+from fortrans.remarks import Refusal
+
+if TYPE_CHECKING:
+    from fortrans.frontend.lift import Lifting
+
+# Inquiry functions with a scalar result, by the type they give; their arguments are not evaluated.
+INQUIRY_TYPES: dict[str, Type | None] = {
+    **dict.fromkeys("size lbound ubound kind len precision range digits maxexponent minexponent".split(), INTEGER),
+    **dict.fromkeys("radix bit_size storage_size selected_int_kind selected_real_kind".split(), INTEGER),
+    **dict.fromkeys("allocated associated present is_contiguous".split(), LOGICAL),
+    **dict.fromkeys("huge tiny epsilon".split(), None),
+}
+ARRAY_INQUIRIES = frozenset({"shape", "lbound", "ubound"})
+
+
+def reference(call: Call, lifting: Lifting) -> Array:
+    """The function reference ``call`` as an array expression or Scalar.  Raises Refusal."""
+    match lifting.scope.lookup(call.name):
+        case Intrinsic():
+            return _intrinsic(call, lifting)
+        case Procedure() as procedure:
+            return _user(call, procedure, lifting)
+        case Generic(name, specifics, extends):
+            return _generic(call, name, specifics, extends, lifting)
+        case Unresolved(name, why):
+            known = name in ELEMENTAL or name in INQUIRY_TYPES or name in _transformational()
+            raise Refusal("FT406" if known else "FT201", f"Name '{name}' is not known: {why}")
+        case _:
+            raise Refusal("FT405", f"'{call.name}' is not a function that can be composed")
+
+
+def _transformational() -> frozenset[str]:
+    from fortrans.intrinsics import INTRINSICS
+
+    return frozenset(INTRINSICS)
+
+
+def _split(args: Sequence[Expr]) -> tuple[tuple[str | None, Expr], ...]:
+    return tuple((x.name, x.value) if isinstance(x, Keyword) else (None, x) for x in args)
+
+
+# ---- intrinsic functions ---------------------------------------------------------
+
+
+def _intrinsic(call: Call, lifting: Lifting) -> Array:
+    from fortrans.intrinsics import INTRINSICS, bind
+
+    name = call.name
+    if name in INQUIRY_TYPES or name == "shape":
+        return _inquiry(call, lifting)
+    if name in ELEMENTAL:
+        return _elemental(call, lifting)
+    if name not in INTRINSICS:
+        raise Refusal("FT403", f"Intrinsic '{name.upper()}' is not composed")
+    kind: Expr | None = None
+    positional: list[Array] = []
+    keywords: dict[str, Array] = {}
+    for key, value in _split(call.args):
+        if key == "kind":
+            kind = value
+            continue
+        lifted = _settled_argument(value, lifting)
+        if key is None:
+            positional.append(lifted)
+        else:
+            keywords[key] = lifted
+    args = dict(bind(name, tuple(positional), keywords))
+    for dummy in ("dim",):
+        given = args.get(dummy)
+        if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
+            args[dummy] = Scalar(integer(known), INTEGER)
+    if name == "reshape":
+        args = {key: _constant_items(value, lifting) if key in ("shape", "order") else value for key, value in args.items()}
+    entry = INTRINSICS[name]
+    type = entry.type(args)
+    if kind is not None:
+        type = with_kind(type, lifting.scope.constant(kind), _kind_text(kind))
+        args["kind"] = Scalar(kind, INTEGER)
+    apply = Apply(entry, args, type)
+    shape(apply)
+    return apply
+
+
+def _constant_items(array: Array, lifting: Lifting) -> Array:
+    """SHAPE= and ORDER= with named constants replaced by their values where these are known."""
+    if not isinstance(array, Constructor):
+        return array
+    items: list[Array | Implied] = []
+    for item in array.items:
+        if isinstance(item, Scalar) and (known := lifting.scope.constant(item.value)) is not None:
+            # A named constant reads better than its value; only ORDER and pure literals need the value.
+            item = item if isinstance(item.value, Name) else Scalar(integer(known), INTEGER)
+        items.append(item)
+    return replace(array, items=tuple(items))
+
+
+def _settled_argument(value: Expr, lifting: Lifting) -> Array:
+    lifted = lifting.lift(value)
+    if isinstance(lifted, Scalar):
+        return lifting.settle(lifted)
+    return lifted
+
+
+def _kind_text(kind: Expr) -> str:
+    match kind:
+        case Literal(text):
+            return text
+        case Name(id):
+            return id
+        case Call("kind", (Literal(text),)):
+            return f"kind({text})"
+        case Call("kind", (Name(id),)):
+            return f"kind({id})"
+        case _:
+            raise Refusal("FT203", "KIND= argument is not a name or a literal")
+
+
+def _elemental(call: Call, lifting: Lifting) -> Array:
+    from fortrans.frontend.lift import conformable
+
+    name = call.name
+    kind: Expr | None = None
+    keys: list[str | None] = []
+    operands: list[Array] = []
+    for position, (key, value) in enumerate(_split(call.args)):
+        if key == "kind" or (key is None and position == KIND_POSITION.get(name) and name != "cmplx"):
+            kind = value
+            continue
+        if name == "cmplx" and key is None and position == 2:
+            kind = value
+            continue
+        keys.append(key)
+        operands.append(lifting.lift(value))
+    if not operands:
+        raise Refusal("FT401", f"'{name.upper()}' has no arguments")
+    if any(x.type.name in ("type", "class") for x in operands):
+        raise Refusal("FT208", f"'{name.upper()}' of a derived type is not the intrinsic function")
+    type = elemental_type(name, [x.type for x in operands])
+    if name == "merge":
+        _same_length(operands[:2])
+    trailing: tuple[Array, ...] = ()
+    trailing_keys: tuple[str | None, ...] = ()
+    if kind is not None:
+        type = with_kind(type, lifting.scope.constant(kind), _kind_text(kind))
+        trailing, trailing_keys = (Scalar(kind, INTEGER),), ("kind",)
+    if all(isinstance(x, Scalar) for x in operands):
+        scalars = (*operands, *trailing)
+        values = tuple(
+            x.value if key is None else Keyword(key, x.value)
+            for key, x in zip((*keys, *trailing_keys), scalars)
+            if isinstance(x, Scalar)
+        )
+        return Scalar(Call(name, values), type)
+    conformable(name.upper(), tuple(operands))
+    settled = tuple(lifting.settle(x) for x in operands)
+    keywords = (*keys, *trailing_keys)
+    return Elemental(name, (*settled, *trailing), type, keywords=keywords if any(keywords) else ())
+
+
+def _same_length(operands: Sequence[Array]) -> None:
+    if operands[0].type.name == "character":
+        lengths = [x.type.length for x in operands]
+        if lengths[0] != lengths[1] or lengths[0] is None:
+            raise Refusal("FT205", "Arguments of 'MERGE' may differ in character length")
+
+
+def _inquiry(call: Call, lifting: Lifting) -> Array:
+    """SIZE, LBOUND, KIND and kin: scalar, arguments as written; SHAPE(x): the extents of ``x``."""
+    name = call.name
+    args = _split(call.args)
+    if not args:
+        raise Refusal("FT401", f"'{name.upper()}' has no arguments")
+    if name == "shape":
+        if len(args) != 1:
+            raise Refusal("FT403", "'SHAPE' with KIND= is not composed")
+        argument = lifting.lift(args[0][1])
+        return Constructor(tuple(Scalar(extent, INTEGER) for extent in shape(argument)), INTEGER)
+    dims = [key for key, _ in args if key in ("dim", None)]
+    if name in ("lbound", "ubound") and len(dims) < 2 and not any(key == "dim" for key, _ in args):
+        raise Refusal("FT403", f"'{name.upper()}' without DIM= is not composed")
+    if any(key == "kind" for key, _ in args) or (name == "size" and len(args) > 2):
+        raise Refusal("FT403", f"'{name.upper()}' with KIND= is not composed")
+    type = INQUIRY_TYPES[name]
+    if type is None or name == "size":
+        argument = lifting.lift(args[0][1])
+        if type is None:
+            type = argument.type
+        elif len(args) == 2 and not isinstance(argument, Scalar):
+            known = lifting.scope.constant(args[1][1])
+            extents = shape(argument)
+            if known is not None and 1 <= known <= len(extents):
+                return Scalar(extents[known - 1], INTEGER)
+    if name in ("huge", "tiny", "epsilon"):
+        # Only the type counts; a variable named in it must not look like a read of its value.
+        return Scalar(call, type)
+    return Scalar(call, type)
+
+
+# ---- user's functions -----------------------------------------------------------------
+
+
+def _user(call: Call, procedure: Procedure, lifting: Lifting) -> Array:
+    from fortrans.frontend.lift import conformable
+
+    name = call.name
+    if procedure.form == "statement":
+        raise Refusal("FT405", f"Statement function '{name}' is not composed")
+    result = procedure.result
+    if result is None:
+        raise Refusal("FT405", f"Function '{name}' has no interface that is known")
+    if result.rank or result.attributes & {"allocatable", "pointer"}:
+        raise Refusal("FT405", f"Function '{name}' has an array result")
+    if result.type.name in ("type", "class"):
+        raise Refusal("FT405", f"Function '{name}' has a result of derived type")
+    keys = [key for key, _ in _split(call.args)]
+    if not procedure.elemental:
+        _check_scalar_call(call, lifting)
+        return Scalar(call, _printable(result, lifting))
+    operands = [lifting.lift(value) for _, value in _split(call.args)]
+    if not any(rank(x) for x in operands):
+        return Scalar(call, _printable(result, lifting))
+    if not procedure.pure:
+        raise Refusal("FT405", f"Elemental function '{name}' is not PURE")
+    conformable(name, tuple(operands))
+    settled = tuple(lifting.settle(x) for x in operands)
+    return Elemental(name, settled, _printable(result, lifting), keywords=tuple(keys) if any(keys) else (), user=True)
+
+
+def _printable(result: Symbol, lifting: Lifting) -> Type:
+    """The result's type where its declaration means the same at the site, else without a spelling."""
+    type = result.type
+    if type.name == "character" and type.length is not None and names(type.length):
+        return replace(type, length=None, spelling="")
+    return type
+
+
+def _check_scalar_call(call: Call, lifting: Lifting) -> None:
+    """All names in the arguments must be known: what is not cannot be judged."""
+    for _, value in _split(call.args):
+        for id in names(value):
+            if isinstance(lifting.scope.lookup(id), Unresolved):
+                raise Refusal("FT201", f"Name '{id}' in a reference to '{call.name}' is not known")
+
+
+def _generic(
+    call: Call, name: str, specifics: tuple[Procedure, ...] | None, extends: bool, lifting: Lifting
+) -> Array:
+    if extends:
+        raise Refusal("FT406", f"'{name}' is a generic name that extends an intrinsic procedure")
+    if specifics is None:
+        raise Refusal("FT405", f"Not all procedures of the generic name '{name}' are known")
+    before = len(lifting.captures)
+    operands = [lifting.lift(value) for _, value in _split(call.args)]
+    del lifting.captures[before:]
+    fits = [p for p in specifics if _fits(p, operands, _split(call.args))]
+    if len(fits) != 1:
+        raise Refusal("FT405", f"Reference to the generic name '{name}' cannot be resolved")
+    return _user(call, fits[0], lifting)
+
+
+def _fits(procedure: Procedure, operands: Sequence[Array], args: Sequence[tuple[str | None, Expr]]) -> bool:
+    if any(key for key, _ in args) or len(operands) > len(procedure.dummies):
+        return False
+    for dummy, operand in zip(procedure.dummies, operands):
+        if dummy is None or dummy.type.name != operand.type.name or dummy.type.kind != operand.type.kind:
+            return False
+        if not procedure.elemental and dummy.rank != rank(operand):
+            return False
+    rest = procedure.dummies[len(operands) :]
+    return all(dummy is not None and "optional" in dummy.attributes for dummy in rest)
+
+
+# ---- array constructors -----------------------------------------------------------------
+
+
+def constructor(items: Items, lifting: Lifting) -> Array:
+    """``[items]`` (7.8).  Raises Refusal for what has no printable type."""
+    if items.spec is not None:
+        raise Refusal("FT404", "Array constructor with a type-spec is not composed")
+    lifted = tuple(_item(item, lifting) for item in items.items)
+    types = [type for item in lifted for type in _types(item)]
+    if not types:
+        raise Refusal("FT404", "Array constructor is empty")
+    first = types[0]
+    if first.name in ("type", "class"):
+        raise Refusal("FT404", "Array constructor of derived type is not composed")
+    if any((t.name, t.kind) != (first.name, first.kind) or t.kind is None for t in types):
+        raise Refusal("FT404", "Items of an array constructor differ in type or kind")
+    if first.name == "character" and any(t.length != first.length or t.length is None for t in types):
+        raise Refusal("FT404", "Items of an array constructor may differ in character length")
+    return Constructor(lifted, first)
+
+
+def _types(item: Array | Implied) -> tuple[Type, ...]:
+    if isinstance(item, Implied):
+        return tuple(type for inner in item.items for type in _types(inner))
+    return (item.type,)
+
+
+def _item(item: Expr, lifting: Lifting) -> Array | Implied:
+    if not isinstance(item, ImpliedDo):
+        return lifting.settle(lifting.lift(item))
+    first, last = lifting.settled(item.first), lifting.settled(item.last)
+    step = ONE if item.step is None else lifting.settled(item.step)
+    # The variable is local to the constructor (19.4): a new name keeps it apart from the program's.
+    name = lifting.fresh.name("i")
+    meaning = lifting.scope.lookup(item.name)
+    type = meaning.type if isinstance(meaning, Symbol) else INTEGER
+    if type.name != "integer":
+        raise Refusal("FT404", f"Implied DO variable '{item.name}' is not a known integer")
+    with lifting.local(name, replace(type, spelling=type.spelling or "integer")):
+        inner = tuple(
+            _item(substitute(x, {item.name: Name(name)}), lifting) for x in item.items
+        )
+    return Implied(inner, name, first, last, step)
+

@@ -1,0 +1,349 @@
+"""A statement in its scope becomes a Site of array expressions, or a Refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fortrans.frontend.designators import designator, parts, symbols
+from fortrans.frontend.functions import constructor, reference
+from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
+from fortrans.ir.expr import (
+    Call,
+    Component,
+    Expr,
+    Items,
+    Keyword,
+    Literal,
+    Name,
+    Op,
+    Ref,
+    Substring,
+    children,
+    names,
+    walk,
+)
+from fortrans.ir.fresh import Fresh
+from fortrans.ir.promote import comparable, operation
+from fortrans.ir.written import as_source
+from fortrans.ir.sites import Assignment, Capture, Place
+from fortrans.ir.symbols import (
+    DerivedType,
+    Generic,
+    Intrinsic,
+    Meaning,
+    Procedure,
+    Scope,
+    Symbol,
+    Type,
+    Unresolved,
+)
+from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
+from fortrans.remarks import Refusal
+
+# Objects of these may be the same storage as an object of another name (SEMANTICS 12, 14).
+EXPOSED = frozenset({"pointer", "target", "equivalence", "common", "associate"})
+
+
+@dataclass(slots=True)
+class Lifting:
+    """What lifting one statement needs: its scope, fresh names, and the captures it makes.
+
+    ``written`` is the name whose storage the statement defines, once that is known.
+    """
+
+    scope: Scope
+    fresh: Fresh
+    written: str = ""
+    exposed: bool = False
+    captures: list[Capture] = field(default_factory=list)
+    locals: frozenset[str] = frozenset()
+
+    @contextmanager
+    def local(self, name: str, type: Type) -> Iterator[None]:
+        """Within it, ``name`` is the variable of an implied DO."""
+        scope, names_ = self.scope, self.locals
+        self.scope = _Local(scope, Symbol(name, type))
+        self.locals = names_ | {name}
+        try:
+            yield
+        finally:
+            self.scope, self.locals = scope, names_
+
+    def lift(self, expr: Expr) -> Array:
+        """The array expression (or Scalar) that ``expr`` is.  Raises Refusal."""
+        match expr:
+            case Literal(text):
+                return Scalar(expr, literal_type(text, self.scope))
+            case Op(op, args):
+                return self._operation(op, tuple(map(self.lift, args)))
+            case Name() | Component() | Substring():
+                return self._object(expr)
+            case Ref(Name(id), subscripts):
+                if isinstance(self.scope.lookup(id), Symbol):
+                    return designator(expr, self)
+                return reference(Call(id, subscripts), self)
+            case Ref():
+                return designator(expr, self)
+            case Call():
+                return reference(expr, self)
+            case Items():
+                return constructor(expr, self)
+            case _:
+                raise Refusal("FT002", f"Expression '{_short(expr)}' is of a form that is not read yet")
+
+    def _object(self, expr: Expr) -> Array:
+        if isinstance(expr, Name):
+            match self.scope.lookup(expr.id):
+                case Unresolved(name, why):
+                    raise Refusal("FT201", f"Name '{name}' is not known: {why}")
+                case Procedure() | Generic() | Intrinsic():
+                    raise Refusal("FT405", f"'{expr.id}' is a procedure, not a data object")
+        return designator(expr, self)
+
+    def _operation(self, op: str, operands: tuple[Array, ...]) -> Array:
+        type = operation(op, tuple(x.type for x in operands))
+        if type is None or op in self.scope.defined_operators() and any(
+            x.type.name in ("type", "class") for x in operands
+        ):
+            raise Refusal("FT208", f"Operator '{op}' is not the intrinsic one for these types")
+        if all(isinstance(x, Scalar) for x in operands):
+            return Scalar(Op(op, tuple(x.value for x in operands if isinstance(x, Scalar))), type)
+        conformable(op, operands)
+        settled = tuple(self.settle(x) for x in operands)
+        return Elemental(op, settled, type, operator=True)
+
+    def scalar(self, expr: Expr) -> Scalar:
+        """``expr`` lifted, which must be scalar."""
+        value = self.lift(expr)
+        if isinstance(value, Scalar):
+            return value
+        if rank(value):
+            raise Refusal("FT207", f"Expression '{_short(expr)}' must be scalar here")
+        return Scalar(self.capture(as_source(value), value.type), value.type)
+
+    def settle(self, array: Array) -> Array:
+        """A scalar operand as it may stand in a loop: itself when it keeps its value, else captured."""
+        match array:
+            case Scalar(value, type) if names(value) & self.locals:
+                # It has one value for each value of the implied DO variable: no capture can hold it.
+                if not self.pure(value):
+                    raise Refusal("FT404", "Function reference in an implied DO is not composed")
+                return array
+            case Scalar(value, type) if not self.keeps(value) or _costly(value):
+                return Scalar(self.capture(value, type), type)
+            case _:
+                return array
+
+    def settled(self, expr: Expr) -> Expr:
+        """An integer scalar (subscript, bound) as it may stand in a loop."""
+        return self.settled_value(self.lift(expr), _short(expr))
+
+    def settled_value(self, value: Array, what: str) -> Expr:
+        """As ``settled``, for what was lifted already; ``what`` names it in a refusal."""
+        if value.type.name != "integer":
+            raise Refusal("FT207", f"Subscript of '{what}' is not an integer")
+        if rank(value):
+            raise Refusal("FT207", f"Subscript of '{what}' is not a scalar")
+        if not isinstance(value, Scalar):
+            return self.capture(as_source(value), value.type)
+        settled = self.settle(value) if self.locals or not self.keeps(value.value) else value
+        assert isinstance(settled, Scalar)
+        return settled.value
+
+    def capture(self, value: Expr, type: Type) -> Expr:
+        """Evaluate ``value`` once before the nest, into a new scalar."""
+        if any(capture.value == value and self.pure(value) for capture in self.captures):
+            return Name(next(c.name for c in self.captures if c.value == value))
+        if type.name in ("type", "class"):
+            raise Refusal("FT204", f"Scalar operand '{_short(value)}' is of derived type")
+        if type.name == "character" and type.length is None:
+            raise Refusal("FT205", f"Length of scalar operand '{_short(value)}' is not known")
+        if not type.spelling and type.name != "character":
+            raise Refusal("FT203", f"Type of scalar operand '{_short(value)}' cannot be declared here")
+        name = self.fresh.name("val")
+        self.captures.append(Capture(name, type, value))
+        return Name(name)
+
+    def pure(self, expr: Expr) -> bool:
+        """Whether evaluating ``expr`` twice gives the same value and no side effect."""
+        return all(
+            isinstance(self.scope.lookup(x.name), Intrinsic) for x in walk(expr) if isinstance(x, Call)
+        )
+
+    def keeps(self, expr: Expr) -> bool:
+        """Whether ``expr`` has the same value all through the nest however often it is evaluated."""
+        match expr:
+            case Literal():
+                return True
+            case Name(id):
+                return not self._may_change(id)
+            case Ref() | Component() | Substring():
+                return not self._may_change(parts(expr)[0].name) and all(
+                    self.keeps(x) for part in parts(expr) for x in part.subscripts or ()
+                ) and not self._through_pointer(expr)
+            case Call(name, _):
+                known = name in INQUIRIES or name in ELEMENTAL
+                if not known or not isinstance(self.scope.lookup(name), Intrinsic):
+                    return False
+                return name in INQUIRIES or all(map(self.keeps, children(expr)))
+            case Keyword(_, value):
+                return self.keeps(value)
+            case Op():
+                return all(map(self.keeps, children(expr)))
+            case _:
+                return False
+
+    def _may_change(self, id: str) -> bool:
+        if any(capture.name == id for capture in self.captures):
+            return False
+        symbol = self.scope.lookup(id)
+        if not isinstance(symbol, Symbol):
+            return True
+        if "parameter" in symbol.attributes:
+            return False
+        return id == self.written or bool(symbol.attributes & EXPOSED) or "volatile" in symbol.attributes
+
+    def _through_pointer(self, expr: Expr) -> bool:
+        path = symbols(expr, self.scope)
+        return path is None or any("pointer" in symbol.attributes for symbol in path[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """A scope with one more variable, that of an implied DO."""
+
+    outer: Scope
+    symbol: Symbol
+
+    @property
+    def unit(self) -> str:
+        return self.outer.unit
+
+    @property
+    def pure(self) -> bool:
+        return self.outer.pure
+
+    def lookup(self, name: str) -> Meaning:
+        return self.symbol if name.lower() == self.symbol.name else self.outer.lookup(name)
+
+    def derived(self, name: str) -> DerivedType | None:
+        return self.outer.derived(name)
+
+    def derived_of(self, symbol: Symbol) -> DerivedType | None:
+        return self.outer.derived_of(symbol)
+
+    def constant(self, expr: Expr) -> int | None:
+        return None if self.symbol.name in names(expr) else self.outer.constant(expr)
+
+    def defined_assignment(self) -> bool:
+        return self.outer.defined_assignment()
+
+    def defined_operators(self) -> frozenset[str]:
+        return self.outer.defined_operators()
+
+
+INQUIRIES = frozenset(
+    "size lbound ubound kind len huge tiny epsilon precision range digits maxexponent minexponent"
+    " radix bit_size storage_size allocated present".split()
+)
+
+
+def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fresh) -> Assignment | None:
+    """The Site of ``lhs = rhs``; None when neither side has array work.  Raises Refusal."""
+    lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)
+    target = designator(lhs, lifting)
+    value = lifting.lift(rhs)
+    if isinstance(target, Scalar) and isinstance(value, Scalar):
+        return None
+    if isinstance(target, Scalar) and rank(value):
+        raise Refusal("FT207", "An array cannot be assigned to a scalar")
+    assert isinstance(target, Scalar | Section)
+    if rank(value) and rank(value) != rank(target):
+        raise Refusal("FT207", f"Ranks differ: {rank(target)} and {rank(value)}")
+    if not comparable(target.type, value.type):
+        kinds = "derived types" if "type" in (target.type.name, value.type.name) else "these types"
+        raise Refusal("FT208", f"Assignment may be a defined one for {kinds}")
+    value = lifting.settle(value)
+    path = symbols(lhs, scope)
+    reallocates = (
+        isinstance(target, Section)
+        and target.whole
+        and bool(rank(value))
+        and path is not None
+        and "allocatable" in path[-1].attributes
+    )
+    return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates)
+
+
+def conformable(what: str, operands: tuple[Array, ...]) -> None:
+    """Raise Refusal unless all operands have one rank or are scalar (10.1.5)."""
+    ranks = {rank(x) for x in operands} - {0}
+    if len(ranks) > 1:
+        raise Refusal("FT207", f"Operands of '{what}' differ in rank")
+
+
+def literal_type(text: str, scope: Scope) -> Type:
+    """The type of a literal constant."""
+    low = text.lower()
+    head, _, kind = low.partition("_") if low[0] not in "'\"" and "'" not in low and '"' not in low else (low, "", "")
+    if low[0] in "'\"" or low[-1] in "'\"":
+        if low[0] not in "'\"":
+            raise Refusal("FT203", f"Literal '{text}' has a kind or is not decimal")
+        body = text[1:-1].replace(text[0] * 2, text[0])
+        return Type("character", 1, f"character(len={len(body)})", Literal(str(len(body))))
+    if low.startswith("("):
+        return _complex_literal(low, scope)
+    if head in (".true.", ".false."):
+        name = "logical"
+    elif head.isdigit():
+        name = "integer"
+    else:
+        name = "real"
+        if "d" in head:
+            return DOUBLE
+    if not kind:
+        return Type(name, 4, name)
+    value = int(kind) if kind.isdigit() else scope.constant(Name(kind))
+    return Type(name, kind if value is None else value, f"{name}({kind})")
+
+
+def _complex_literal(low: str, scope: Scope) -> Type:
+    from fortrans.ir.promote import promote
+
+    types = []
+    for part in low[1:-1].split(","):
+        bare = part.strip().lstrip("+-")
+        if not bare or not (bare[0].isdigit() or bare[0] == "."):
+            raise Refusal("FT203", f"Complex constant '{low}' has named parts")
+        types.append(literal_type(bare, scope))
+    greater = promote(*types)
+    if greater.name == "integer":
+        return Type("complex", 4, "complex")
+    return promote(greater, Type("complex", 4, "complex"))
+
+
+def _costly(value: Expr) -> bool:
+    """Whether the reader (and the loop) is better off with the value computed once before it."""
+    work = [x for x in walk(value) if isinstance(x, Op) and x.op != "()"]
+    calls = [x for x in walk(value) if isinstance(x, Call) and x.name not in INQUIRIES]
+    return bool(calls) or len(work) > 2 or any(x.op in ("/", "**", "//") for x in work)
+
+
+def _short(expr: Expr) -> str:
+    match expr:
+        case Name(id):
+            return id
+        case Ref(base, _):
+            return f"{_short(base)}(...)"
+        case Component(base, name):
+            return f"{_short(base)}%{name}"
+        case Call(name, _):
+            return f"{name}(...)"
+        case Literal(text):
+            return text
+        case Op(op, (x, y)):
+            return f"{_short(x)} {op} {_short(y)}"
+        case _:
+            return "..."

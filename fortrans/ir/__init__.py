@@ -1,0 +1,1 @@
+"""What flows between the rooms: no fparser, no jinja2, no Fortran layout."""

@@ -1,0 +1,252 @@
+"""Array expressions as functions over 1-based index tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from fortrans.ir.expr import (
+    ONE,
+    Component,
+    Expr,
+    Index,
+    Name,
+    Op,
+    Ref,
+    Shape,
+    add,
+    mul,
+    sub,
+)
+from fortrans.ir.expr import Call as CallExpr
+from fortrans.ir.symbols import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """Ignores its index; evaluated at most once."""
+
+    value: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """``lower``, ``stride`` and number of elements along one dimension of a section.
+
+    ``full``: it is the whole dimension (``:`` or no subscript), which prints as ``:``.
+    """
+
+    lower: Expr
+    stride: Expr
+    extent: Expr
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector subscript: a rank-1 integer array expression."""
+
+    array: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A scalar subscript."""
+
+    value: Expr
+
+
+Axis = Fixed | Triplet | Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``%name`` or ``%name(subscripts)`` behind the part that has rank."""
+
+    name: str
+    subscripts: tuple[Expr, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``base(axes)suffix``, the part with rank being ``base``: ``g%u(:, k)%x``.
+
+    ``whole``: the designator ends in the array's name, no subscripts (so it has the array's own
+    bounds, and reallocates when allocatable and on the left).
+    """
+
+    base: Expr
+    axes: tuple[Axis, ...]
+    type: Type
+    suffix: tuple[Part, ...] = ()
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Elemental:
+    """An operator (``+``, ``.and.``, ``()``; see ``expr.Op``) or elemental function over conformable operands.
+
+    ``keywords`` gives each operand's argument keyword or None; empty for operators.  ``user``:
+    a user's procedure, not an intrinsic.
+    """
+
+    name: str
+    operands: tuple[Array, ...]
+    type: Type
+    operator: bool = False
+    keywords: tuple[str | None, ...] = ()
+    user: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A transformational intrinsic; ``args`` by dummy argument name, lower case, absent ones left out."""
+
+    intrinsic: Intrinsic
+    args: Mapping[str, Array]
+    type: Type
+
+    def __hash__(self) -> int:
+        return hash((self.intrinsic.name, tuple(sorted(self.args)), self.type))
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """``(items, name = first, last, step)`` in an array constructor; ``name`` is local to it."""
+
+    items: tuple[Array | Implied, ...]
+    name: str
+    first: Expr
+    last: Expr
+    step: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Constructor:
+    """``[items]``; ``typed``: it has a type-spec, so items convert to ``type``."""
+
+    items: tuple[Array | Implied, ...]
+    type: Type
+    typed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference to a user's array-valued function: no element rule, shape known or refused."""
+
+    call: Expr
+    extents: Shape
+    type: Type
+
+
+Array = Scalar | Section | Elemental | Apply | Constructor | Reference
+
+
+class Intrinsic(Protocol):
+    """What one entry of ``intrinsics/`` knows.  ``args`` are as in ``Apply.args``."""
+
+    name: str  # lower case
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+
+    def shape(self, args: Mapping[str, Array]) -> Shape:
+        """The shape of the result; raises Refusal when it cannot be told."""
+
+    def type(self, args: Mapping[str, Array]) -> Type:
+        """The type of the result; raises Refusal when it cannot be told."""
+
+    def element(self, index: Index, apply: Apply) -> Expr:
+        """The value at ``index`` (1-based, one subscript per dimension of the result)."""
+
+
+def shape(array: Array) -> Shape:
+    """The extents of an array expression, () for a scalar."""
+    match array:
+        case Scalar():
+            return ()
+        case Section(axes=axes):
+            extents: list[Expr] = []
+            for axis in axes:
+                match axis:
+                    case Triplet(extent=extent):
+                        extents.append(extent)
+                    case Vector(inner):
+                        extents.extend(shape(inner))
+            return tuple(extents)
+        case Elemental(operands=operands):
+            return max((shape(x) for x in operands), key=len)
+        case Apply(intrinsic, args):
+            return intrinsic.shape(args)
+        case Constructor():
+            from fortrans.intrinsics.constructor import constructor_shape
+
+            return constructor_shape(array)
+        case Reference(extents=extents_):
+            return extents_
+
+
+def rank(array: Array) -> int:
+    """The number of dimensions."""
+    return len(shape(array))
+
+
+def element(array: Array, index: Index) -> Expr:
+    """Apply the array expression to an index tuple: ``a{j}``."""
+    match array:
+        case Scalar(value):
+            return value
+        case Section():
+            return section_element(array, index)
+        case Elemental(name, operands, _, operator, keywords):
+            values = tuple(element(x, index if rank(x) else ()) for x in operands)
+            if operator:
+                return Op(name, values)
+            from fortrans.ir.expr import Keyword
+
+            keys = keywords or (None,) * len(values)
+            return CallExpr(
+                name, tuple(v if k is None else Keyword(k, v) for k, v in zip(keys, values))
+            )
+        case Apply(intrinsic):
+            return intrinsic.element(index, array)
+        case Constructor():
+            from fortrans.intrinsics.constructor import constructor_element
+
+            return constructor_element(array, index)
+        case Reference():
+            from fortrans.ir.expr import At
+
+            return At(array, index, None)
+
+
+def section_element(section: Section, index: Index) -> Expr:
+    """``base(l1 + (j1 - 1)*s1, ...)suffix``; vector subscripts index their vector."""
+    subscripts: list[Expr] = []
+    rest = iter(index)
+    for axis in section.axes:
+        match axis:
+            case Fixed(value):
+                subscripts.append(value)
+            case Triplet(lower, stride, _):
+                subscripts.append(add(lower, mul(stride, sub(next(rest), ONE))))
+            case Vector(inner):
+                subscripts.append(element(inner, (next(rest),)))
+    result: Expr = Ref(section.base, tuple(subscripts)) if subscripts else section.base
+    for part in section.suffix:
+        result = Component(result, part.name)
+        if part.subscripts is not None:
+            result = Ref(result, part.subscripts)
+    return result
+
+
+def base_name(expr: Expr) -> str:
+    """The variable a designator starts with."""
+    match expr:
+        case Name(id):
+            return id
+        case Ref(base, _) | Component(base, _):
+            return base_name(base)
+        case _:
+            raise TypeError(f"not a designator: {expr}")

@@ -1,0 +1,38 @@
+"""New names that capture nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Fresh:
+    """Hands out names not in ``taken`` (lower case), each once; deterministic.
+
+    Names it gives are declared in a BLOCK, so they can only hide what the block itself uses;
+    avoiding every identifier of the file is for the reader's sake.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = {name.lower() for name in taken}
+
+    def name(self, stem: str) -> str:
+        """``stem`` itself when free, else ``stem`` followed by the first number that makes it free."""
+        candidate, number = stem, 1
+        while candidate in self._taken:
+            number += 1
+            candidate = f"{stem}{number}"
+        self._taken.add(candidate)
+        return candidate
+
+    def numbered(self, stem: str, count: int) -> tuple[str, ...]:
+        """``stem1 ... stem<count>``, all free, with a longer stem when one is not."""
+        wanted = tuple(f"{stem}{i + 1}" for i in range(count))
+        while self._taken & set(wanted):
+            stem += stem[-1]
+            wanted = tuple(f"{stem}{i + 1}" for i in range(count))
+        self._taken |= set(wanted)
+        return wanted
+
+    def copy(self) -> Fresh:
+        """Another giver of names that knows what this one gave so far."""
+        return Fresh(self._taken)

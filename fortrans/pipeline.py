@@ -1,0 +1,256 @@
+"""The flow of a file: text, units, scopes, sites, plans, edits, text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fortrans.ir.fresh import Fresh
+from fortrans.ir.sites import Assignment, Place
+from fortrans.options import Options
+from fortrans.remarks import InputError, Kind, Refusal, Remark
+from fortrans.source import Edit, Source
+
+if TYPE_CHECKING:
+    from fortrans.emit.style import Style
+    from fortrans.frontend.modules import ModuleIndex
+    from fortrans.frontend.resolve import Scopes
+    from fortrans.frontend.units import Executable, Program
+    from fortrans.transforms.compose import Plan
+
+STAGES = ("lines", "units", "symbols", "arrays", "elements", "nests")
+_IDENTIFIER = re.compile(r"[A-Za-z]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A rewritten text and what there is to say about it."""
+
+    text: str
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """A file, what became of it, and the remarks, in source order."""
+
+    source: Source
+    output: Source
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was decided about one candidate: a plan, or none; and the one remark about it."""
+
+    executable: Executable
+    place: Place
+    remark: Remark
+    plan: Plan | None = None
+
+
+def rewrite(text: str, options: Options = Options(), path: str = "<text>") -> Result:
+    """Rewrite one file's text.  Raises InputError when it cannot be read as free-form Fortran."""
+    (result,) = rewrite_sources([Source(path, text)], options)
+    if isinstance(result, InputError):
+        raise result
+    return Result(result.output.text, result.remarks)
+
+
+def rewrite_sources(
+    sources: Sequence[Source], options: Options, context: Sequence[Source] = ()
+) -> Iterator[FileResult | InputError]:
+    """Rewrite files, in order; USE finds its modules among ``sources`` and ``context``.
+
+    A file that cannot be read gives its InputError in place of a result.  Raises InputError when
+    one module is defined twice, or a template of the user's fails.
+    """
+    from fortrans.frontend.modules import index
+    from fortrans.frontend.units import read
+
+    programs: list[Program | InputError] = []
+    for source in sources:
+        try:
+            programs.append(read(source))
+        except InputError as problem:
+            programs.append(problem)
+    others = []
+    for source in context:
+        try:
+            others.append(read(source))
+        except InputError:
+            # Only what is rewritten must be readable; a module that is missing is said where it matters.
+            continue
+    readable = [program for program in programs if not isinstance(program, InputError)]
+    modules = index([*readable, *others])
+    for program in programs:
+        yield program if isinstance(program, InputError) else _rewrite(program, modules, options)
+
+
+def _rewrite(program: Program, modules: ModuleIndex, options: Options) -> FileResult:
+    answers = list(answer_all(program, modules, options))
+    passed = [answer for answer in answers if answer.plan is not None]
+    edits: list[Edit] = []
+    if passed:
+        from fortrans.emit.style import detect
+
+        style = detect(program.source)
+        edits, refused = _render(program, passed, style, options)
+        answers = [refused.get(id(answer), answer) for answer in answers]
+    remarks = tuple(answer.remark for answer in answers)
+    return FileResult(program.source, program.source.apply(edits), remarks)
+
+
+def answer_all(program: Program, modules: ModuleIndex, options: Options) -> Iterator[Answer]:
+    """One answer for each candidate statement of a program, in source order."""
+    from fortrans.frontend.candidates import Candidates
+    from fortrans.frontend.resolve import resolve
+
+    scopes = resolve(program, modules, options.assume_intrinsics)
+    candidates = Candidates(program, scopes)
+    taken: frozenset[str] | None = None
+    for executable in candidates:
+        if taken is None:
+            taken = frozenset(x.lower() for x in _IDENTIFIER.findall(program.source.text))
+        found = answer(program, executable, scopes, Fresh(taken), options)
+        if found is not None:
+            yield found
+
+
+def answer(
+    program: Program, executable: Executable, scopes: Scopes, fresh: Fresh, options: Options
+) -> Answer | None:
+    """The plan for one candidate, or the reason there is none; None when it has no array work."""
+    from fortrans.analysis import profit
+    from fortrans.transforms.compose import compose
+
+    place = program.place(executable)
+    try:
+        site = lift(program, executable, place, scopes, fresh)
+        if site is None:
+            return None
+        if not options.all:
+            profit.check(site, options.target)
+        plan = compose(site, fresh)
+    except Refusal as refusal:
+        return Answer(executable, place, _missed(program, place, refusal))
+    except Exception as problem:  # The one place where a fault of our own costs a statement, not the run.
+        if options.strict:
+            raise
+        refusal = Refusal("FT901", f"Internal error, please report it: {type(problem).__name__}: {problem}")
+        return Answer(executable, place, _missed(program, place, refusal))
+    remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, _done(site, plan))
+    return Answer(executable, place, remark, plan)
+
+
+def lift(
+    program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh
+) -> Assignment | None:
+    """The site of an executable; raises Refusal where nothing may be rewritten at that place."""
+    from fortrans.frontend.candidates import allowed
+    from fortrans.frontend.expressions import convert
+    from fortrans.frontend.lift import lift_assignment
+    from fortrans.frontend.parse import assignment
+
+    node = assignment(executable.statement.text)
+    lhs, rhs = convert(node.items[0]), convert(node.items[2])
+    site = lift_assignment(place, lhs, rhs, scopes.at(executable), fresh)
+    if site is not None:
+        allowed(executable)
+    return site
+
+
+def _missed(program: Program, place: Place, refusal: Refusal) -> Remark:
+    return Remark(program.source.path, place.span, refusal.code, Kind.MISSED, refusal.message)
+
+
+def _done(site: Assignment, plan: Plan) -> str:
+    from fortrans.analysis.profit import work
+    from fortrans.ir.arrays import Scalar, base_name
+    from fortrans.ir.written import as_source
+
+    names = [name for name in work(site.rhs).names if name not in plan.kept]
+    what = _listed(names) if names else "the expression"
+    name = base_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
+    del as_source
+    kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
+    message = f"{kind} to '{name}' composes {what} into one loop nest"
+    notes = []
+    if plan.because:
+        notes.append(f"through a temporary, since {plan.because}")
+    if plan.temporaries:
+        notes.append(f"{_listed(plan.temporaries)} evaluated once")
+    return message + "".join(f", {note}" for note in notes)
+
+
+def _listed(words: Sequence[str]) -> str:
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+# ---- edits -------------------------------------------------------------------
+
+
+def _render(
+    program: Program, passed: Sequence[Answer], style: Style, options: Options
+) -> tuple[list[Edit], dict[int, Answer]]:
+    """The edits, and the answers that turned out not to be printable."""
+    from fortrans.emit.layout import render
+
+    edits: list[Edit] = []
+    refused: dict[int, Answer] = {}
+    groups: dict[int, list[Answer]] = {}
+    for answer in passed:
+        groups.setdefault(answer.place.span.first, []).append(answer)
+    for group in groups.values():
+        texts: dict[int, str] = {}
+        for answer in group:
+            assert answer.plan is not None
+            place = answer.place
+            if len(group) > 1:
+                # Each is printed by itself; the first one carries the lines as they were.
+                first = answer is group[0]
+                place = replace(place, before=(), after=(), original=place.original if first else ())
+                place = replace(place, comments=place.comments if first else ())
+            template = "reduction" if answer.plan.code == "FT102" else "assignment"
+            try:
+                edit = render(place, answer.plan.body, style, options, template=template)
+            except Refusal as refusal:
+                refused[id(answer)] = replace(
+                    answer, plan=None, remark=_missed(program, answer.place, refusal)
+                )
+                continue
+            texts[answer.executable.statement.ordinal] = edit.text
+            if len(group) == 1:
+                edits.append(edit)
+        if len(group) > 1 and texts:
+            edits.append(_joined(program, group[0], texts))
+    return edits, refused
+
+
+def _joined(program: Program, first: Answer, texts: dict[int, str]) -> Edit:
+    """Several statements of one line rewritten: each on lines of its own, in order."""
+    own = first.executable.statement
+    newline = "\r\n" if first.place.original[0].endswith("\r\n") else "\n"
+    start = own.ordinal - own.position
+    parts = []
+    for sibling in program.statements[start : start + own.siblings]:
+        text = texts.get(sibling.ordinal)
+        if text is None:
+            label = f"{sibling.label} " if sibling.label else ""
+            text = f"{own.indent}{label}{sibling.text}"
+        parts.append(text.removesuffix(newline))
+    ended = first.place.original[-1].endswith("\n")
+    return Edit(first.place.span, newline.join(parts) + (newline if ended else ""))
+
+
+# ---- stages --------------------------------------------------------------------
+
+
+def show(stage: str, source: Source, options: Options) -> str:
+    """What stands after ``stage``, as text.  Raises InputError."""
+    from fortrans import stages
+
+    return stages.show(stage, source, options)

@@ -1,0 +1,1 @@
+"""Quasi-affine maps and dependence verdicts (issue C)."""

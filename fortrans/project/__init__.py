@@ -1,0 +1,1 @@
+"""Many files: finding, reading and writing them."""

@@ -1,0 +1,224 @@
+"""Source files on disk: found, read and written without loss.
+
+A file's bytes survive reading and writing: line ends, a byte-order mark, Latin-1 letters and a
+missing final newline included.  A file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fortrans.remarks import InputError
+from fortrans.source import Source
+
+FREE_FORM = frozenset({".f90", ".f95", ".f03", ".f08", ".f18"})
+"""Suffixes collected from a directory, compared in lower case (``.F90`` too)."""
+
+FIXED_FORM = frozenset({".f", ".for", ".ftn", ".f77", ".fpp"})
+"""Suffixes that compilers read as fixed source form, compared in lower case."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file asked for: ``path`` as the user gave it, ``inner`` its place below the argument."""
+
+    path: Path
+    inner: Path
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as read; ``encoding`` and ``mark`` (UTF-8 byte-order mark) turn text into its bytes."""
+
+    entry: Entry
+    source: Source
+    encoding: Literal["utf-8", "latin-1"]
+    mark: bool
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of ``text`` in this file's encoding.
+
+        Raises InputError when a character does not exist there (only a user's template can
+        bring one).
+        """
+        try:
+            data = text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            character = text[error.start]
+            line = text.count("\n", 0, error.start) + 1
+            message = f"Character '{character}' cannot be written to a Latin-1 file"
+            raise InputError(self.source.path, message, line) from error
+        return _MARK + data if self.mark else data
+
+
+def find(
+    arguments: Sequence[Path], without: Path | None = None, seen: set[Path] | None = None
+) -> Iterator[Entry | InputError]:
+    """The files that ``arguments`` name, each once, in order; directories are walked, sorted.
+
+    Hidden files and directories below an argument are skipped, and so is everything below
+    ``without`` (an output directory that lies inside an input directory).  ``seen`` holds the
+    real paths found before, and is added to.
+    """
+    skip = without.resolve() if without is not None else None
+    seen = set() if seen is None else seen
+    for argument in arguments:
+        for found in _below(argument, skip) if argument.is_dir() else [Entry(argument, Path(argument.name))]:
+            if isinstance(found, InputError):
+                yield found
+            elif (real := found.path.resolve()) not in seen:
+                seen.add(real)
+                yield found
+
+
+def _below(top: Path, skip: Path | None) -> Iterator[Entry | InputError]:
+    failures: list[OSError] = []
+    entries: list[Entry] = []
+    for folder, folders, names in os.walk(top, onerror=failures.append):
+        here = Path(folder)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and (here / name).resolve() != skip
+        )
+        entries += [
+            Entry(here / name, (here / name).relative_to(top))
+            for name in sorted(names)
+            if not name.startswith(".") and Path(name).suffix.lower() in FREE_FORM
+        ]
+    yield from (InputError(str(failure.filename), _reason("read", failure)) for failure in failures)
+    if not entries and not failures:
+        yield InputError(str(top), "Directory holds no free-form Fortran file (.f90, .f95, .f03, .f08)")
+    yield from sorted(entries, key=lambda entry: entry.path.parts)
+
+
+def read(entry: Entry) -> File:
+    """Read a source file.
+
+    UTF-8 is tried first and Latin-1 is taken otherwise, where every byte is a letter.  Raises
+    InputError when the file is missing, unreadable, binary, empty or in fixed source form.
+    """
+    path = str(entry.path)
+    if entry.path.suffix.lower() in FIXED_FORM:
+        raise InputError(path, "Fixed source form is not read, convert the file to free form first")
+    try:
+        data = entry.path.read_bytes()
+    except OSError as error:
+        raise InputError(path, _reason("read", error)) from error
+    if (null := data.find(b"\0")) >= 0:
+        raise InputError(path, "File is binary, not Fortran text", data.count(b"\n", 0, null) + 1)
+    mark = data.startswith(_MARK)
+    try:
+        text = data.removeprefix(_MARK).decode("utf-8")
+    except UnicodeDecodeError:
+        return _file(entry, data.decode("latin-1"), "latin-1", False)
+    return _file(entry, text, "utf-8", mark)
+
+
+def _file(entry: Entry, text: str, encoding: Literal["utf-8", "latin-1"], mark: bool) -> File:
+    if not text.strip():
+        raise InputError(str(entry.path), "File is empty, it holds no program unit")
+    return File(entry, Source(str(entry.path), text), encoding, mark)
+
+
+def write(path: Path, data: bytes) -> bool:
+    """Make ``data`` the content of ``path``, atomically; False when it already was.
+
+    The bytes go to a new file beside the target, which then takes the target's place: whoever
+    reads ``path`` sees the old or the new content, whole.  Permissions are kept, and a symbolic
+    link stays one (the file it leads to is replaced).  A pipe or device is written to directly.
+    Missing directories are made.
+    Raises InputError when the file cannot be written; the target is then as it was.
+    """
+    try:
+        return _write(path, data)
+    except OSError as error:
+        raise InputError(str(path), _reason("write", error)) from error
+
+
+def _write(path: Path, data: bytes) -> bool:
+    target = path.resolve()
+    try:
+        before = target.stat()
+    except FileNotFoundError:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, data, None)
+        return True
+    if not stat.S_ISREG(before.st_mode):
+        with path.open("wb") as stream:
+            stream.write(data)
+        return True
+    if before.st_size == len(data) and target.read_bytes() == data:
+        return False
+    if not os.access(target, os.W_OK):
+        raise PermissionError(13, "Permission denied")
+    _replace(target, data, before)
+    return True
+
+
+def _replace(target: Path, data: bytes, before: os.stat_result | None) -> None:
+    fresh = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            if before is not None:
+                # Only root may give a file away; anyone else becomes its owner, as with an editor.
+                with suppress(PermissionError):
+                    os.fchown(descriptor, before.st_uid, before.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+            os.fsync(descriptor)
+        fresh.replace(target)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _reason(verb: str, error: OSError) -> str:
+    detail = error.strerror or str(error)
+    return f"Cannot {verb} file, {detail[:1].lower()}{detail[1:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where outputs go: ``path`` is a file, or a directory that mirrors the inputs' tree."""
+
+    path: Path
+    directory: bool
+
+    def of(self, entry: Entry) -> Path:
+        return self.path / entry.inner if self.directory else self.path
+
+
+def destination(output: str, arguments: Sequence[Path]) -> Destination:
+    """What ``-o output`` means: a file for one input file, unless it is or looks like a directory."""
+    path = Path(output)
+    single = len(arguments) == 1 and not arguments[0].is_dir()
+    return Destination(path, not single or output.endswith(("/", os.sep)) or path.is_dir())
+
+
+def clashes(inputs: Iterable[Entry], outputs: Sequence[tuple[Entry, Path]]) -> Iterator[InputError]:
+    """Why ``outputs`` must not be written: one is an input (by any name), or two are the same file."""
+    identities = {identity for entry in inputs for identity in _identities(entry.path)}
+    taken: dict[Path, Entry] = {}
+    for entry, output in outputs:
+        if any(identity in identities for identity in _identities(output)):
+            yield InputError(str(output), "Output is one of the inputs, use --in-place to overwrite it")
+        other = taken.setdefault(output.resolve(), entry)
+        if other is not entry:
+            yield InputError(str(output), f"Output of both '{other.path}' and '{entry.path}'")
+
+
+def _identities(path: Path) -> Iterator[object]:
+    yield path.resolve()
+    with suppress(OSError):
+        status = path.stat()
+        yield status.st_dev, status.st_ino

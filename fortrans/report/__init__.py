@@ -1,0 +1,1 @@
+"""What the user reads: remarks, differences and explanations as text."""

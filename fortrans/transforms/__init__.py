@@ -1,0 +1,1 @@
+"""Answers: a site becomes a plan, or a Refusal.  Never makes text."""

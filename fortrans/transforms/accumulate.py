@@ -1,0 +1,126 @@
+"""How each reduction starts and goes on: the statements that gather one element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fortrans.ir.expr import ONE, Call, Expr, Literal, Name, Op, Ref
+from fortrans.ir.nest import Declaration, Exit, If, Stmt, Store
+from fortrans.ir.symbols import LOGICAL, Type
+from fortrans.remarks import Refusal
+
+TRUE, FALSE, ZERO = Literal(".true."), Literal(".false."), Literal("0")
+SEARCHES = frozenset({"any", "all"})
+EXTREMES = frozenset({"maxval", "minval"})
+MASK = ".mask."
+
+
+def masked(mask: Expr | None, value: Expr) -> Expr:
+    """``value``, taken only where ``mask`` holds; lowering keeps the two together."""
+    return value if mask is None else Op(MASK, (mask, value))
+
+
+def unmask(value: Expr) -> tuple[Expr | None, Expr]:
+    match value:
+        case Op(op, (mask, inner)) if op == MASK:
+            return mask, inner
+        case _:
+            return None, value
+
+
+def start(op: str, type: Type, accumulator: Expr) -> Expr:
+    """The result for no elements (16.9; gfortran's and flang's choice where the standard leaves one)."""
+    match op:
+        case "sum" | "count" | "iany" | "iparity":
+            return ZERO
+        case "product":
+            return ONE
+        case "all":
+            return TRUE
+        case "any" | "parity":
+            return FALSE
+        case "iall":
+            return Call("not", (Call("int", (ZERO, Call("kind", (accumulator,)))),))
+        case "maxval" if type.name == "integer":
+            return Op("-", (Op("-", (Call("huge", (accumulator,)),)), ONE))
+        case "maxval" if type.name == "real":
+            return Op("-", (Call("huge", (accumulator,)),))
+        case "minval" if type.name in ("integer", "real"):
+            return Call("huge", (accumulator,))
+        case _:
+            raise Refusal("FT403", f"'{op.upper()}' of type {type.name} is not composed")
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Take one element into ``into``.
+
+    ``rows``: ``into`` is an array element and no loop may be left early.  ``seen``: the name of a
+    flag that tells whether ``into`` holds an element yet (extremes of reals under a mask).
+    ``fresh`` gives a name for the element where it is needed more than once.
+    """
+
+    op: str
+    type: Type
+    into: Expr
+    fresh: Callable[[str], str]
+    rows: bool = False
+    seen: str | None = None
+
+    def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        mask, value = unmask(element)
+        declarations, statements = self._take(value)
+        if mask is not None:
+            return declarations, (If(mask, statements),)
+        return declarations, statements
+
+    def _take(self, value: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        into = self.into
+        match self.op:
+            case "sum":
+                return (), (Store(into, Op("+", (into, value))),)
+            case "product":
+                return (), (Store(into, Op("*", (into, value))),)
+            case "count":
+                return (), (Store(into, Op("+", (into, Call("merge", (ONE, ZERO, value))))),)
+            case "any":
+                return (), (If(value, (Store(into, TRUE), Exit())),)
+            case "all":
+                return (), (If(Op(".not.", (value,)), (Store(into, FALSE), Exit())),)
+            case "parity":
+                return (), (Store(into, Op(".neqv.", (into, value))),)
+            case "iall" | "iany" | "iparity":
+                name = {"iall": "iand", "iany": "ior", "iparity": "ieor"}[self.op]
+                return (), (Store(into, Call(name, (into, value))),)
+            case "maxval" | "minval" if self.type.name == "integer":
+                return (), (Store(into, Call(self.op[:3], (into, value))),)
+            case "maxval" | "minval":
+                return self._extreme(value)
+            case _:
+                raise Refusal("FT403", f"'{self.op.upper()}' has no loop form yet")
+
+    def _extreme(self, value: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        """NaN gives way to any number and takes the place of none, as in gfortran's own loops."""
+        declarations: tuple[Declaration, ...] = ()
+        first: tuple[Stmt, ...] = ()
+        if not isinstance(value, Name | Ref):
+            name = self.fresh("elem")
+            declarations = (Declaration(name, self.type),)
+            first = (Store(Name(name), value),)
+            value = Name(name)
+        into = self.into
+        better = Op(">" if self.op == "maxval" else "<", (value, into))
+        test = Op(".or.", (better, Op("/=", (into, into))))
+        if self.rows:
+            return declarations, (*first, Store(into, Call("merge", (value, into, test))))
+        if self.seen is None:
+            return declarations, (*first, If(test, (Store(into, value),)))
+        flag = Name(self.seen)
+        test = Op(".or.", (Op(".not.", (flag,)), test))
+        return declarations, (*first, If(test, (Store(into, value), Store(flag, TRUE))))
+
+    @property
+    def flag(self) -> Declaration | None:
+        """The declaration of ``seen``."""
+        return None if self.seen is None else Declaration(self.seen, LOGICAL)

@@ -1,0 +1,449 @@
+"""An assignment becomes a nest: ``FT101``, ``FT102`` and, through a temporary, ``FT104``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from fortrans.analysis.alias import Alias
+from fortrans.analysis.overlap import conflict, free, function_may_read, reads_target
+from fortrans.intrinsics import fresh_indices
+from fortrans.intrinsics.elemental import EXPENSIVE
+from fortrans.ir.arrays import (
+    Apply,
+    Array,
+    Constructor,
+    Elemental,
+    Implied,
+    Scalar,
+    Section,
+    Triplet,
+    base_name,
+    element,
+    rank,
+    shape,
+)
+from fortrans.ir.expr import (
+    ONE,
+    At,
+    Call,
+    Expr,
+    Name,
+    Op,
+    Reduce,
+    Ref,
+    Select,
+    Shape,
+    add,
+    constant,
+    integer,
+    names,
+    sub,
+    transform,
+    walk,
+)
+from fortrans.ir.fresh import Fresh
+from fortrans.ir.nest import Allocate, Block, Deallocate, Declaration, If, Stmt, Store
+from fortrans.ir.sites import Assignment
+from fortrans.ir.symbols import INTEGER, Scope, Type
+from fortrans.ir.written import as_source
+from fortrans.remarks import Refusal
+from fortrans.transforms.accumulate import EXTREMES, SEARCHES
+from fortrans.transforms.conform import conform
+from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
+from fortrans.transforms.split import Facts, canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What replaces the statement, and what the remark says of it."""
+
+    body: tuple[Stmt, ...]
+    code: str
+    temporaries: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    because: str = ""
+
+
+@dataclass(slots=True)
+class Composition:
+    """One statement being composed."""
+
+    site: Assignment
+    fresh: Fresh
+    facts: Facts = field(default_factory=Facts)
+    own: set[str] = field(default_factory=set)
+    temporaries: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    # ---- a store with all it needs ----------------------------------------------
+
+    def store(self, target: Section | Scalar, value: Array, rows: bool) -> Piece:
+        """``target = value`` where nothing read can be stored too early.
+
+        ``rows``: accumulating in the target itself is allowed.
+        """
+        loops = self._loops(target, value)
+        inside = element(target, tuple(Name(span.index) for span in reversed(loops)))
+        what = element(value, tuple(Name(span.index) for span in reversed(loops)) if rank(value) else ())
+        indices = tuple(span.index for span in loops)
+        before, what = self._keep(what, indices, rows and _same_type(target.type, value.type))
+        declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
+        captured, inside, what = self._capture(inside, what, frozenset(indices))
+        lowering = Lowering(self.fresh, self.facts)
+        put = Put(inside, rows and _same_type(target.type, value.type))
+        nest = lowering.build(loops, canonical(what), put)
+        return Piece(declared) + before + captured + nest
+
+    def _loops(self, target: Section | Scalar, value: Array) -> tuple[Span, ...]:
+        extents = shape(target)
+        if self.site.reallocates and target == self.site.lhs:
+            extents = shape(value)
+        indices = self.fresh.numbered("j", len(extents))
+        return tuple(Span(j, ONE, extent) for j, extent in reversed(list(zip(indices, extents))))
+
+    def temporary(self, value: Array, stem: str = "tmp") -> tuple[Piece, Section]:
+        """An allocated temporary filled with ``value``."""
+        type = declarable(value.type, "a temporary")
+        name = self.fresh.name(stem)
+        self.own.add(name)
+        extents = shape(value)
+        section = Section(
+            Name(name), tuple(Triplet(ONE, ONE, extent, full=True) for extent in extents), type, whole=True
+        )
+        made = Piece(
+            (Declaration(name, type, extents, allocatable=True),), (Allocate(Name(name), extents),)
+        )
+        return made + self._fill(section, value), section
+
+    def _fill(self, section: Section, value: Array) -> Piece:
+        match value:
+            case Apply(intrinsic) if not _has_rule(value):
+                self.kept.append(intrinsic.name.upper())
+                return Piece((), (Store(section.base, as_source(value)),))
+            case Constructor() if not _has_rule(value):
+                return Piece((), (Store(section.base, as_source(value)),))
+            case _:
+                return self.store(section, value, rows=True)
+
+    # ---- what is computed once and kept --------------------------------------------
+
+    def _keep(self, value: Expr, loops: tuple[str, ...], rows: bool) -> tuple[Piece, Expr]:
+        """Temporaries for what the nest must not compute in place, and the value that reads them."""
+        made: dict[Array, Section] = {}
+        pieces: list[Piece] = []
+
+        def kept(node: Reduce | At) -> Expr:
+            if node.origin not in made:
+                piece, section = self.temporary(node.origin)
+                pieces.append(piece)
+                made[node.origin] = section
+                self.temporaries.append(_what(node.origin))
+            return element(made[node.origin], node.at)
+
+        def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
+            match x:
+                case At(body=None):
+                    return kept(x)
+                case At(origin, _, body) if body is not None:
+                    if not _expensive(origin):
+                        return visit(body, order, False)
+                    if _is_outer(free(x, frozenset(order)), order):
+                        depends = free(x, frozenset(order))
+                        if len(depends) == len(order):
+                            return visit(body, order, False)
+                        return At(origin, x.at, visit(body, order, False))
+                    return kept(x)
+                case Reduce():
+                    depends = free(x, frozenset(order))
+                    direct = top and rows and len(depends) == len(order) and bool(order)
+                    if depends and _prefers_rows(x):
+                        if not direct:
+                            return kept(x)
+                    elif not _is_outer(depends, order):
+                        return kept(x)
+                    inner = (*order, *(name.id for name, _ in reversed(x.indices)))
+                    return _with_parts(
+                        x,
+                        visit(x.body, inner, False),
+                        None if x.mask is None else visit(x.mask, inner, False),
+                    )
+                case _:
+                    return transform(
+                        x, lambda y: visit(y, order, False) if isinstance(y, At | Reduce) else None
+                    )
+
+        settled = visit(value, loops, True)
+        total = Piece()
+        for piece in pieces:
+            total += piece
+        return total, settled
+
+    # ---- integers read once ---------------------------------------------------------
+
+    def _capture(self, target: Expr, value: Expr, loops: frozenset[str]) -> tuple[Piece, Expr, Expr]:
+        """Bounds, sizes and reduced shifts in subscripts are read once, before the nest (rule 13)."""
+        known: dict[Expr, Expr] = {}
+        piece = Piece()
+
+        def visit(x: Expr, index: bool) -> Expr | None:
+            match x:
+                case Ref(base, subscripts):
+                    return Ref(go(base, index), tuple(go(s, True) for s in subscripts))
+                case Select(test, then, other):
+                    return Select(go(test, True), go(then, index), go(other, index))
+                case Call("lbound" | "ubound" | "size" | "modulo" | "max" | "min" | "int" as name, _) if index:
+                    moving = {i.id for r in walk(value) if isinstance(r, Reduce) for i, _ in r.indices}
+                    if names(x) & (loops | moving):
+                        return None
+                    if x not in known:
+                        known[x] = self._captured(name, x, captures)
+                    return known[x]
+                case _:
+                    return None
+
+        def go(x: Expr, index: bool) -> Expr:
+            return transform(x, lambda y: visit(y, index))
+
+        captures: list[tuple[str, Expr]] = []
+        target, value = canonical(go(target, False)), canonical(go(value, False))
+        for name, what in captures:
+            piece += Piece((Declaration(name, INTEGER),), (Store(Name(name), what),))
+        return piece, target, value
+
+    def _captured(self, name: str, call: Call, captures: list[tuple[str, Expr]]) -> Expr:
+        match name:
+            case "lbound":
+                offset = self.fresh.name("off")
+                captures.append((offset, sub(call, ONE)))
+                result: Expr = add(Name(offset), ONE)
+                self.own.add(offset)
+                return result
+            case "modulo":
+                shift = self.fresh.name("shift")
+                captures.append((shift, call))
+                self._learn(shift, call)
+                self.own.add(shift)
+                return Name(shift)
+            case _:
+                local = self.fresh.name("n")
+                captures.append((local, call))
+                self.own.add(local)
+                return Name(local)
+
+    def _learn(self, shift: str, call: Call) -> None:
+        """A shift reduced modulo n lies within 0 and n."""
+        match call.args[1]:
+            case Call("max", (extent, _)):
+                pass
+            case extent:
+                pass
+        natural = (*self.facts.natural, Name(shift), sub(extent, Name(shift)))
+        self.facts = replace(self.facts, natural=natural)
+
+    # ---- the statement ------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """What replaces the statement.  Raises Refusal."""
+        target, value = self.site.lhs, self.site.rhs
+        captured = Piece()
+        for capture in self.site.captures:
+            self.own.add(capture.name)
+            type = declarable(capture.type, "a scalar operand")
+            captured += Piece(
+                (Declaration(capture.name, type),), (Store(Name(capture.name), capture.value),)
+            )
+        if isinstance(target, Scalar):
+            piece = captured + self.store(target, value, rows=False)
+            return self._planned(piece, "FT102", "")
+        code, because = "FT101", ""
+        reason = self._needs_temporary(target, value)
+        if reason is None:
+            body = self._realloc(target, value) + self.store(
+                target, value, rows=not self._reads(target, value)
+            )
+        else:
+            filled, copy = self.temporary(value)
+            code, because = "FT104", reason
+            body = filled + self._realloc(target, copy) + self.store(target, copy, rows=False)
+        return self._planned(captured + body, code, because)
+
+    def _planned(self, piece: Piece, code: str, because: str) -> Plan:
+        return Plan(
+            (Block(_once_each(piece.declarations), piece.statements),),
+            code,
+            tuple(dict.fromkeys(self.temporaries)),
+            tuple(dict.fromkeys(self.kept)),
+            because,
+        )
+
+    def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
+        """Target and value as ``store`` would have them, on a copy that is thrown away."""
+        trial = Composition(self.site, self.fresh.copy(), self.facts, set(self.own))
+        loops = trial._loops(target, value)
+        index = tuple(Name(span.index) for span in reversed(loops))
+        inside = element(target, index)
+        what = element(value, index if rank(value) else ())
+        order = tuple(span.index for span in loops)
+        direct = _same_type(target.type, value.type) and not trial._reads(target, value)
+        _, what = trial._keep(what, order, direct)
+        return inside, what, frozenset(order), trial
+
+    def _reads(self, target: Section, value: Array) -> bool:
+        index = tuple(Name(f"%{d}") for d in range(rank(target)))
+        what = element(value, index if rank(value) else ())
+        return reads_target(element(target, index), what, self.site.scope, frozenset(self.own))
+
+    def _needs_temporary(self, target: Section, value: Array) -> str | None:
+        """Why the value must be complete before the first element is stored; None when it need not."""
+        inside, what, loops, trial = self._dry(target, value)
+        own = frozenset(trial.own)
+        scope = self.site.scope
+        if isinstance(inside, Ref) and conflict_in_subscripts(inside, scope, own):
+            raise Refusal("FT301", "Subscripts of the left-hand side may change while it is stored")
+        if self.site.reallocates and (
+            self._reads(target, value) or _root(target) in _mentioned(value)
+        ):
+            return f"'{_root(target)}' is read on the right and may be reallocated"
+        found = conflict(inside, what, loops, scope, own)
+        if found is not None:
+            if found.alias is Alias.MAYBE:
+                return f"'{_named(found.read)}' may be the same storage as '{_root(target)}'"
+            return f"'{_named(found.read)}' is read elsewhere than where it is stored"
+        if (function := function_may_read(inside, what, scope)) is not None:
+            return f"function '{function}' may read '{_root(target)}'"
+        return None
+
+    def _realloc(self, target: Section, value: Array) -> Piece:
+        """(Re)allocation of the left side before it is stored (10.2.1.3)."""
+        if not self.site.reallocates:
+            return Piece()
+        base, extents = target.base, shape(value)
+        if target.type.name == "character" and not isinstance(target.type.length, Name | type(ONE)):
+            raise Refusal("FT205", f"Character length of '{_root(target)}' may change")
+        lower: Shape | None = None
+        if isinstance(self.site.rhs, Section) and self.site.rhs.whole:
+            axes = self.site.rhs.axes
+            lower = tuple(axis.lower for axis in axes if isinstance(axis, Triplet))
+            if all(constant(x) == 1 for x in lower):
+                lower = None
+        other = [
+            Op("/=", (Call("size", (base, integer(d))), extent)) for d, extent in enumerate(extents, 1)
+        ]
+        test: Expr = other[0]
+        for more in other[1:]:
+            test = Op(".or.", (test, more))
+        allocated = Call("allocated", (base,))
+        return Piece(
+            (),
+            (
+                If(allocated, (If(test, (Deallocate(base),)),)),
+                If(Op(".not.", (allocated,)), (Allocate(base, extents, lower),)),
+            ),
+        )
+
+
+def compose(site: Assignment, fresh: Fresh) -> Plan:
+    """The plan for an assignment.  Raises Refusal."""
+    with fresh_indices():
+        return Composition(conform(site), fresh, Facts(value=site.scope.constant)).plan()
+
+
+def conflict_in_subscripts(target: Ref, scope: Scope, own: frozenset[str]) -> bool:
+    """Whether a vector subscript of the left-hand side may be the storage that is assigned."""
+    return any(
+        reads_target(target, subscript, scope, own)
+        for subscript in target.subscripts
+        if any(isinstance(x, Ref) for x in walk(subscript))
+    )
+
+
+# ---- small questions --------------------------------------------------------------------
+
+
+def _same_type(x: Type, y: Type) -> bool:
+    return x.name == y.name and x.kind == y.kind and x.kind is not None and x.name != "character"
+
+
+def _root(section: Section) -> str:
+    return base_name(section.base)
+
+
+def _named(expr: Expr) -> str:
+    try:
+        return base_name(expr)
+    except TypeError:
+        return "an operand"
+
+
+def _mentioned(value: Array) -> frozenset[str]:
+    """Every name in the value, the extents it has, and the arguments of inquiries included."""
+    found = set(names(as_source(value)))
+    for extent in shape(value):
+        found |= names(extent)
+    return frozenset(found)
+
+
+def _what(array: Array) -> str:
+    match array:
+        case Apply(intrinsic):
+            return intrinsic.name.upper()
+        case Constructor():
+            return "array constructor"
+        case _:
+            return "operand of SPREAD"
+
+
+def _has_rule(array: Array) -> bool:
+    index = tuple(Name(f"%{d}") for d in range(rank(array)))
+    return not (isinstance(found := element(array, index), At) and found.body is None and found.origin == array)
+
+
+def _is_outer(depends: frozenset[str], order: tuple[str, ...]) -> bool:
+    """Whether the loops depended on are the outermost ones, so that the value is computed once."""
+    return set(order[: len(depends)]) == depends
+
+
+def _prefers_rows(reduce: Reduce) -> bool:
+    """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
+    if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
+        return False
+    if reduce.op in EXTREMES and reduce.mask is not None and reduce.type.name == "real":
+        return False
+    along = names(reduce.at[0])
+    across = {reduce.indices[0][0].id}
+    score = 0
+    for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
+        if isinstance(x, Ref) and x.subscripts:
+            inside = names(x.subscripts[0])
+            score += bool(inside & along) - bool(inside & across)
+    return score > 0
+
+
+def _expensive(array: Array) -> bool:
+    match array:
+        case Elemental(name, operands, user=user):
+            return user or name in EXPENSIVE or any(map(_expensive, operands))
+        case Apply(args=args):
+            return any(map(_expensive, args.values()))
+        case Constructor(items):
+            return any(_expensive(x) for x in _leaves(items))
+        case _:
+            return False
+
+
+def _leaves(items: tuple[Array | Implied, ...]) -> Iterator[Array]:
+    for item in items:
+        if isinstance(item, Implied):
+            yield from _leaves(item.items)
+        else:
+            yield item
+
+
+def _with_parts(reduce: Reduce, body: Expr, mask: Expr | None) -> Reduce:
+    return replace(reduce, body=body, mask=mask)
+
+
+def _once_each(declarations: tuple[Declaration, ...]) -> tuple[Declaration, ...]:
+    return tuple(dict.fromkeys(declarations))
+

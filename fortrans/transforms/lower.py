@@ -1,0 +1,415 @@
+"""The value of one element, and a loop nest around it, become statements.
+
+One function does the walk: ``Lowering.build`` takes the loops not yet open (outermost first) and
+what is to be computed inside them.  Whatever is ready, that is, depends on no loop still to be
+opened, is computed here, outside the loops it does not depend on; then the next loop opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from fortrans.ir.expr import (
+    ONE,
+    At,
+    Call,
+    Expr,
+    Literal,
+    Name,
+    Op,
+    Reduce,
+    Ref,
+    Select,
+    Substring,
+    add,
+    children,
+    integer,
+    linear,
+    names,
+    substitute,
+    transform,
+)
+from fortrans.ir.fresh import Fresh
+from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
+from fortrans.ir.symbols import INTEGER, Type
+from fortrans.remarks import Refusal
+from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, Gather, masked, start
+from fortrans.transforms.split import (
+    Facts,
+    Turn,
+    at_least,
+    at_most_one,
+    canonical,
+    lower_end,
+    resolve,
+    turn,
+    upper_end,
+)
+
+MOST_TURNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A loop to be opened: ``index`` from ``first`` to ``last``."""
+
+    index: str
+    first: Expr
+    last: Expr
+    concurrent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """The element is stored; ``rows``: a reduction may accumulate in ``target`` itself."""
+
+    target: Expr
+    rows: bool = False
+
+    def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        return (), (Store(self.target, element),)
+
+
+Sink = Put | Gather
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Statements, and the locals they need around them."""
+
+    declarations: tuple[Declaration, ...] = ()
+    statements: tuple[Stmt, ...] = ()
+
+    def __add__(self, other: Piece) -> Piece:
+        return Piece(self.declarations + other.declarations, self.statements + other.statements)
+
+    @property
+    def body(self) -> tuple[Stmt, ...]:
+        """The statements in a BLOCK of their own when they need locals."""
+        if self.declarations:
+            return (Block(self.declarations, self.statements),)
+        return self.statements
+
+
+def declarable(type: Type, what: str) -> Type:
+    """``type`` if a local of it can be declared at the site; else raises Refusal."""
+    if type.name == "character":
+        if isinstance(type.length, Literal):
+            return replace(type, spelling=f"character(len={type.length.text})")
+        raise Refusal("FT205", f"Character length of {what} is not a constant")
+    if type.name in ("type", "class"):
+        raise Refusal("FT204", f"{what.capitalize()} is of derived type")
+    if not type.spelling or type.kind is None:
+        raise Refusal("FT203", f"Type of {what} cannot be declared here")
+    return type
+
+
+@dataclass(slots=True)
+class Lowering:
+    """Lowers the elements of one statement.  ``facts``: what is known of captured integers."""
+
+    fresh: Fresh
+    facts: Facts = field(default_factory=Facts)
+
+    def build(self, loops: tuple[Span, ...], value: Expr, sink: Sink, turns: int = MOST_TURNS) -> Piece:
+        """Statements that compute ``value`` for every iteration of ``loops`` and hand it to ``sink``."""
+        pending = frozenset(span.index for span in loops)
+        if (found := _ready(value, pending)) is not None:
+            return self._settle(loops, value, sink, found, turns)
+        if not loops:
+            return Piece(*sink(value))
+        span, *rest = loops
+        if rest:
+            inner = self.build(tuple(rest), value, sink, turns)
+            return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
+        if isinstance(sink, Put) and sink.rows and isinstance(value, Reduce):
+            return self._rows(span, value, sink, turns)
+        if turns and (where := _turning(value, span.index)) is not None:
+            return self._split(span, value, sink, where, turns)
+        inner = self.build((), value, sink, turns)
+        return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
+
+    # ---- what is ready --------------------------------------------------------
+
+    def _settle(
+        self, loops: tuple[Span, ...], value: Expr, sink: Sink, found: Expr, turns: int
+    ) -> Piece:
+        if isinstance(found, Select) and (holds := self._decided(found.test)) is not None:
+            return self.build(loops, resolve(value, found.test, holds), sink, turns)
+        match found:
+            case Select(test, then, other) if _is_index(found, value):
+                before, name = self._index(found)
+                rest = self.build(loops, canonical(_replace(value, found, name)), sink, turns)
+                return before + rest
+            case Select(test):
+                then_, other_ = (
+                    self.build(loops, resolve(value, test, holds), sink, turns)
+                    for holds in (True, False)
+                )
+                return Piece((), (If(test, then_.body, other_.body),))
+            case Reduce():
+                before, name = self._reduce(found)
+                return before + self.build(loops, _replace(value, found, name), sink, turns)
+            case At(origin, _, body) if body is not None:
+                local = self.fresh.name("val")
+                type = declarable(origin.type, "an invariant operand")
+                inner = self.build((), body, Put(Name(local)))
+                before = Piece((Declaration(local, type),)) + inner
+                return before + self.build(loops, _replace(value, found, Name(local)), sink, turns)
+            case _:
+                raise TypeError(f"not ready: {found}")
+
+    def _decided(self, test: Expr) -> bool | None:
+        """Whether a comparison is known to hold, or known not to; None when it is not known."""
+        match test:
+            case Op("<=", (x, y)):
+                pass
+            case Op(">=", (y, x)):
+                pass
+            case _:
+                return None
+        if self.facts.holds(y, x):
+            return True
+        return False if self.facts.holds(x, add(y, ONE)) else None
+
+    def _index(self, select: Select) -> tuple[Piece, Expr]:
+        """A wrapped subscript as a local integer; MERGE is harmless between two plain integers."""
+        name = self.fresh.name("wrap")
+        value = Call("merge", (select.then, select.other, select.test))
+        return Piece((Declaration(name, INTEGER),), (Store(Name(name), value),)), Name(name)
+
+    def _reduce(self, reduce: Reduce) -> tuple[Piece, Expr]:
+        """A reduction as loops over a local accumulator."""
+        type = declarable(reduce.type, f"the accumulator of '{reduce.op.upper()}'")
+        accumulator = Name(self.fresh.name("acc"))
+        reduce, spans = self._named(reduce)
+        declarations = (
+            Declaration(accumulator.id, type),
+            *(Declaration(span.index, INTEGER) for span in spans),
+        )
+        piece = Piece(declarations)
+        empty = Piece((), (Store(accumulator, start(reduce.op, type, accumulator)),))
+        element = masked(reduce.mask, reduce.body)
+        exact = reduce.op in EXTREMES and type.name == "real"
+        if exact and len(spans) == 1 and reduce.mask is None:
+            # The first element starts the search, so that NaN and infinities count as they should.
+            (span,) = spans
+            first = self.build((), _at_first(element, span), Put(accumulator))
+            gather = Gather(reduce.op, type, accumulator, self.fresh.name)
+            others = self.build((replace(span, first=integer(2)),), element, gather)
+            search = If(
+                at_least(span.last, ONE), (*first.body, *others.body), empty.statements
+            )
+            return piece + Piece((), (search,)), accumulator
+        gather = Gather(
+            reduce.op,
+            type,
+            accumulator,
+            self.fresh.name,
+            seen=self.fresh.name("seen") if exact else None,
+        )
+        if gather.flag is not None:
+            piece += Piece((gather.flag,), (Store(Name(gather.flag.name), FALSE),))
+        loops = self.build(spans, element, gather)
+        if reduce.op in SEARCHES:
+            loops = replace(loops, statements=_leave(loops.statements, accumulator, reduce.op))
+        return piece + empty + loops, accumulator
+
+    def _named(self, reduce: Reduce) -> tuple[Reduce, tuple[Span, ...]]:
+        """The reduction with printable index names, and its loops, outermost first."""
+        printable = {name.id: Name(self.fresh.name("k")) for name, _ in reduce.indices}
+        body = substitute(reduce.body, dict(printable))
+        mask = None if reduce.mask is None else substitute(reduce.mask, dict(printable))
+        indices = tuple((printable[name.id], extent) for name, extent in reduce.indices)
+        spans = tuple(Span(name.id, ONE, extent, concurrent=False) for name, extent in reversed(indices))
+        return replace(reduce, indices=indices, body=body, mask=mask), spans
+
+    # ---- the inmost loop ------------------------------------------------------
+
+    def _rows(self, span: Span, reduce: Reduce, sink: Put, turns: int) -> Piece:
+        """A whole row of accumulators at once: the reduced dimension outside, memory in order."""
+        reduce, (across,) = self._named(reduce)
+        target = sink.target
+        gather = Gather(reduce.op, reduce.type, target, self.fresh.name, rows=True)
+        element = masked(reduce.mask, reduce.body)
+        plain = self.build((span,), start(reduce.op, reduce.type, target), Put(target), turns)
+        declared = Piece((Declaration(across.index, INTEGER),))
+        if reduce.op in EXTREMES and reduce.type.name == "real":
+            first = self.build((span,), _at_first(element, across), Put(target), turns)
+            others = self.build((replace(across, first=integer(2)), span), element, gather, turns)
+            test = at_least(across.last, ONE)
+            return declared + Piece((), (If(test, (*first.body, *others.body), plain.body),))
+        return declared + plain + self.build((across, span), element, gather, turns)
+
+    def _split(self, span: Span, value: Expr, sink: Sink, where: Turn, turns: int) -> Piece:
+        if self.facts.holds(where.at, span.last):
+            return self.build((span,), resolve(value, where.test, where.below), sink, turns)
+        if self.facts.holds(span.first, add(where.at, ONE)):
+            return self.build((span,), resolve(value, where.test, not where.below), sink, turns)
+        below = replace(span, last=upper_end(span.last, where.at, self.facts))
+        above = replace(span, first=lower_end(span.first, where.at, self.facts))
+        piece = Piece()
+        for part, holds in ((below, where.below), (above, not where.below)):
+            inner = resolve(value, where.test, holds)
+            if _empty(part):
+                continue
+            if at_most_one(part.first, part.last):
+                piece += self._once(span, part, inner, sink)
+            else:
+                piece += self.build((part,), inner, sink, turns - 1)
+        return piece
+
+    def _once(self, whole: Span, part: Span, value: Expr, sink: Sink) -> Piece:
+        """A part of a loop that has one iteration, or none when the loop is too short."""
+        start_ = _bare(part.first, whole.first, part.last)
+        here = canonical(substitute(value, {part.index: start_}))
+        target = sink
+        if isinstance(sink, Put):
+            target = replace(sink, target=canonical(substitute(sink.target, {part.index: start_})))
+        elif isinstance(sink, Gather):
+            target = replace(sink, into=canonical(substitute(sink.into, {part.index: start_})))
+        inner = self.build((), here, target)
+        first, last = _limits(part, whole)
+        if self.facts.holds(last, first):
+            return Piece((), inner.body)
+        return Piece((), (If(at_least(last, first), inner.body),))
+
+
+# ---- looking into a value ---------------------------------------------------------
+
+
+def _limits(part: Span, whole: Span) -> tuple[Expr, Expr]:
+    match part.first, part.last:
+        case Call("max", (_, floor)), last:
+            return floor, last
+        case first, Call("min", (_, ceiling)):
+            return first, ceiling
+        case first, last:
+            return first, last
+
+
+def _bare(first: Expr, floor: Expr, last: Expr) -> Expr:
+    """The one value of an index: ``at`` of ``max(at, first)``."""
+    match first:
+        case Call("max", (start_, _)):
+            return start_
+        case _:
+            return first
+
+
+def _empty(span: Span) -> bool:
+    atoms, distance = linear(Op("-", (span.last, span.first)))
+    return not atoms and distance < 0
+
+
+def _at_first(element: Expr, span: Span) -> Expr:
+    return canonical(substitute(element, {span.index: ONE}))
+
+
+def _ready(value: Expr, pending: frozenset[str]) -> Expr | None:
+    """Something to compute before the next loop opens: a subscript that wraps, a choice, a reduction."""
+    return next(_find(value, pending, kinds=("index",)), None) or next(
+        _find(value, pending, kinds=("choice", "reduction")), None
+    )
+
+
+def _find(
+    expr: Expr, pending: frozenset[str], kinds: tuple[str, ...], in_subscript: bool = False
+) -> Iterator[Expr]:
+    match expr:
+        case Select(test, then, other):
+            ready = not names(test) & pending
+            if in_subscript:
+                if "index" in kinds:
+                    for child in (test, then, other):
+                        yield from _find(child, pending, kinds, True)
+                    if not names(expr) & pending:
+                        yield expr
+                return
+            yield from _find(test, pending, kinds, True)
+            if ready and "choice" in kinds:
+                yield expr
+            if "index" in kinds:
+                for child in (then, other):
+                    yield from _find(child, pending, kinds, in_subscript)
+        case Reduce(indices=indices, body=body, mask=mask):
+            inner = pending | {name.id for name, _ in indices}
+            if "reduction" in kinds and not names(expr) & pending:
+                yield expr
+            for child in (body, mask):
+                if child is not None:
+                    yield from _find(child, inner, kinds, in_subscript)
+        case At(_, _, body):
+            if "reduction" in kinds and not names(expr) & pending:
+                yield expr
+            if body is not None:
+                yield from _find(body, pending, kinds, in_subscript)
+        case Ref(base, subscripts):
+            for child in subscripts:
+                yield from _find(child, pending, kinds, True)
+            yield from _find(base, pending, kinds, in_subscript)
+        case Substring(base, first, last):
+            for limit in (first, last):
+                if limit is not None:
+                    yield from _find(limit, pending, kinds, True)
+            yield from _find(base, pending, kinds, in_subscript)
+        case _:
+            for child in children(expr):
+                yield from _find(child, pending, kinds, in_subscript)
+
+
+def _is_index(select: Expr, value: Expr) -> bool:
+    """Whether the choice stands in a subscript (or in a test) somewhere in ``value``."""
+    return any(found == select for found in _find(value, frozenset(), ("index",)))
+
+
+def _replace(value: Expr, old: Expr, new: Expr) -> Expr:
+    return transform(value, lambda x: new if x == old else None)
+
+
+def _turning(value: Expr, index: str) -> Turn | None:
+    """The first choice that the loop over ``index`` can be split for."""
+    for select, bound in _choices(value, frozenset()):
+        if (found := turn(select, index, bound)) is not None:
+            return found
+    return None
+
+
+def _choices(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Select, frozenset[str]]]:
+    if isinstance(expr, Reduce):
+        bound = bound | {name.id for name, _ in expr.indices}
+    if isinstance(expr, Select):
+        # The test may itself hold a choice, which then is to be made first.
+        for child in children(expr):
+            yield from _choices(child, bound)
+        yield expr, bound
+        return
+    for child in children(expr):
+        yield from _choices(child, bound)
+
+
+def _leave(statements: tuple[Stmt, ...], accumulator: Expr, op: str) -> tuple[Stmt, ...]:
+    """The outer loops of a search are left, too, once the inner one has found."""
+    test = accumulator if op == "any" else Op(".not.", (accumulator,))
+
+    def go(stmt: Stmt, outer: bool) -> tuple[Stmt, ...]:
+        match stmt:
+            case Loop(body=body):
+                inner = tuple(s for x in body for s in go(x, True))
+                left = (If(test, (Exit(),)),) if outer else ()
+                return (replace(stmt, body=inner), *left)
+            case Block(declarations, body):
+                return (Block(declarations, tuple(s for x in body for s in go(x, outer))),)
+            case If(_, then, other) if not any(isinstance(x, Exit) for x in then):
+                return (
+                    replace(
+                        stmt,
+                        then=tuple(s for x in then for s in go(x, outer)),
+                        other=tuple(s for x in other for s in go(x, outer)),
+                    ),
+                )
+            case _:
+                return (stmt,)
+
+    return tuple(s for x in statements for s in go(x, False))

@@ -1,0 +1,135 @@
+"""Build a program from sources with a Fortran compiler, in a folder of its own, and run it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fortrans.source import Source
+
+#: Everything gfortran can check while the program runs, and nothing that reorders arithmetic.
+CHECKED = ("-std=f2008", "-Wall", "-fcheck=all", "-g", "-O0")
+#: What a user builds with.
+OPTIMISED = ("-std=f2008", "-Wall", "-O2")
+
+_WARNING = re.compile(r"(?:Warning|warning): (.*)")
+
+
+class CompilerMissing(Exception):
+    """The compiler asked for is not on the PATH."""
+
+    def __init__(self, compiler: str) -> None:
+        super().__init__(
+            f"Fortran compiler '{compiler}' not found: install it (Debian: apt-get install gfortran)"
+            " or name another"
+        )
+
+
+class BuildFailed(Exception):
+    """The compiler refused the program, or took too long; ``messages`` is what it said."""
+
+    def __init__(self, messages: str) -> None:
+        super().__init__(messages)
+        self.messages = messages
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An executable and what the compiler said while making it."""
+
+    executable: Path
+    messages: str
+
+    @property
+    def warnings(self) -> Counter[str]:
+        """The texts of the warnings, without their places, each with how often it was given."""
+        return Counter(found.group(1) for found in _WARNING.finditer(self.messages))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a program printed and how it ended; ``exit`` is None when it was stopped for time."""
+
+    stdout: bytes
+    stderr: bytes
+    exit: int | None
+
+
+@cache
+def compiler_path(compiler: str) -> str:
+    """Where ``compiler`` is.  Raises CompilerMissing."""
+    found = shutil.which(compiler)
+    if found is None:
+        raise CompilerMissing(compiler)
+    return found
+
+
+def _call(command: Sequence[str], folder: Path, timeout: float) -> Run:
+    # A group of its own, so that a compiler's children end with it when time is up.
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "LC_ALL": "C", "GFORTRAN_UNBUFFERED_ALL": "0"},
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except BaseException as stopped:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        if isinstance(stopped, subprocess.TimeoutExpired):
+            return Run(out, err, None)
+        raise
+    return Run(out, err, process.returncode)
+
+
+def _placed(sources: Sequence[Source], folder: Path) -> list[str]:
+    """Write the sources into ``folder``; their names there, in order, all different."""
+    names: list[str] = []
+    for source in sources:
+        name = Path(source.path).name
+        if name in names:
+            name = f"{len(names)}_{name}"
+        (folder / name).write_bytes(source.text.encode("utf-8", "surrogateescape"))
+        names.append(name)
+    return names
+
+
+def build(
+    sources: Sequence[Source],
+    flags: Sequence[str],
+    folder: Path,
+    compiler: str = "gfortran",
+    timeout: float = 120.0,
+) -> Built:
+    """Compile ``sources``, in the order given, to one program in ``folder`` (made when missing).
+
+    ``compiler`` is the name or path of one executable.  Raises CompilerMissing or BuildFailed.
+    """
+    path = compiler_path(compiler)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = _placed(sources, folder)
+    plain = ("-fdiagnostics-plain-output",) if "gfortran" in Path(path).name else ()
+    result = _call([path, *plain, *flags, *names, "-o", "program"], folder, timeout)
+    messages = (result.stdout + result.stderr).decode("utf-8", "replace")
+    if result.exit is None:
+        raise BuildFailed(f"'{compiler}' took more than {timeout:g} seconds")
+    if result.exit != 0:
+        raise BuildFailed(messages)
+    return Built(folder / "program", messages)
+
+
+def run(executable: Path, arguments: Sequence[str] = (), timeout: float = 30.0) -> Run:
+    """Run a program in its folder, without input, stopped with its children after ``timeout``."""
+    return _call([str(executable), *arguments], executable.parent, timeout)

@@ -1,0 +1,186 @@
+"""Runs an emitted plan (``ir/nest.py``) on NumPy arrays, so that lowering can be tested without a compiler.
+
+An element out of bounds raises IndexError, one that was never defined ValueError, and the
+iterations of a DO CONCURRENT run in random order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from oracle import UNSET, Bounded, evaluate, objects, picked
+
+from fortrans.ir.expr import Component, Expr, Name, Range, Ref
+from fortrans.ir.nest import (
+    Allocate,
+    Block,
+    CallStmt,
+    Deallocate,
+    Declaration,
+    Exit,
+    If,
+    Loop,
+    Stmt,
+    Store,
+)
+
+Environment = dict[str, Any]
+
+
+class _Left(Exception):
+    """EXIT was executed."""
+
+
+def run(stmts: Sequence[Stmt], environment: Environment, seed: int = 0) -> None:
+    """Execute statements; ``environment`` maps names to scalars, ``Bounded`` or None (unallocated)."""
+    _Run(random.Random(seed)).block(stmts, environment)
+
+
+class _Run:
+    def __init__(self, order: random.Random) -> None:
+        self.order = order
+
+    def block(self, stmts: Sequence[Stmt], env: Environment) -> None:
+        for stmt in stmts:
+            self.one(stmt, env)
+
+    def one(self, stmt: Stmt, env: Environment) -> None:
+        match stmt:
+            case Store(target, value):
+                result = evaluate(value, env)
+                _store(target, result.data.copy() if isinstance(result, Bounded) else result, env)
+            case Loop():
+                self.loop(stmt, env)
+            case If(test, then, other):
+                self.block(then if evaluate(test, env) else other, env)
+            case Exit():
+                raise _Left
+            case Block(declarations, body):
+                self.scope(declarations, body, env)
+            case Allocate(target, shape, lower):
+                if _holder(target, env)[0][_holder(target, env)[1]] is not None:
+                    raise ValueError(f"{target} is allocated already")
+                extents = [max(evaluate(n, env), 0) for n in shape]
+                _put(target, _unset(extents, lower and [evaluate(low, env) for low in lower]), env)
+            case Deallocate(target):
+                if _holder(target, env)[0][_holder(target, env)[1]] is None:
+                    raise ValueError(f"{target} is not allocated")
+                _put(target, None, env)
+            case CallStmt("move_alloc", (source, target)):
+                holder, key = _holder(source, env)
+                if holder[key] is None:
+                    raise ValueError(f"{source} is not allocated")
+                _put(target, holder[key], env)
+                holder[key] = None
+            case CallStmt(name, args):
+                env[name](*(evaluate(x, env) for x in args))
+
+    def loop(self, loop: Loop, env: Environment) -> None:
+        first, last = evaluate(loop.first, env), evaluate(loop.last, env)
+        step = 1 if loop.step is None else evaluate(loop.step, env)
+        turns = list(range(first, last + (1 if step > 0 else -1), step))
+        hidden = env.get(loop.index, UNSET)
+        if loop.concurrent:
+            self.order.shuffle(turns)
+        try:
+            for turn in turns:
+                env[loop.index] = turn
+                self.block(loop.body, env)
+        except _Left:
+            if loop.concurrent:
+                raise ValueError("EXIT leaves a DO CONCURRENT") from None
+            return
+        env[loop.index] = hidden if loop.concurrent else first + step * len(turns)
+
+    def scope(self, declarations: Sequence[Declaration], body: Sequence[Stmt], env: Environment) -> None:
+        new: Environment = {}
+        for declared in declarations:
+            if declared.allocatable:
+                new[declared.name] = None
+            elif declared.shape:
+                extents = [max(evaluate(n, env), 0) for n in declared.shape]
+                new[declared.name] = _unset(extents, None, declared.type.name)
+            else:
+                new[declared.name] = UNSET
+        hidden = {name: env[name] for name in new if name in env}
+        env.update(new)
+        try:
+            self.block(body, env)
+        finally:
+            for name in new:
+                del env[name]
+            env.update(hidden)
+
+
+def _unset(extents: Sequence[int], lower: Sequence[int] | None, type: str = "") -> Bounded:
+    data = np.empty(tuple(extents), dtype=object)
+    data.fill(UNSET)
+    return Bounded(data, tuple(lower) if lower else (1,) * len(extents), type)
+
+
+def _holder(target: Expr, env: Environment) -> tuple[Any, str]:
+    match target:
+        case Name(id):
+            return env, id
+        case Component(base, name):
+            return evaluate(base, env), name
+        case _:
+            raise TypeError(f"not a whole variable: {target}")
+
+
+def _put(target: Expr, value: Any, env: Environment) -> None:
+    holder, key = _holder(target, env)
+    holder[key] = value
+
+
+def _store(target: Expr, value: Any, env: Environment) -> None:
+    match target:
+        case Ref(base, subscripts):
+            array = evaluate(base, env)
+            if any(isinstance(x, Range) for x in subscripts) or np.ndim(value):
+                where = objects(np.arange(array.data.size)).reshape(array.data.shape)
+                axes = [_axis(x, array, d, env) for d, x in enumerate(subscripts)]
+                places = picked(Bounded(where, array.lower), axes).astype(int)
+                _fill(array.data.reshape(-1), places, value, array)
+                return
+            array.data[array.position([evaluate(j, env) for j in subscripts])] = _fit(value, array)
+        case _:
+            holder, key = _holder(target, env)
+            old = holder.get(key)
+            if isinstance(old, Bounded):
+                if np.ndim(value) and value.shape != old.data.shape:
+                    raise ValueError(f"shape {value.shape} stored in {old.data.shape}")
+                old.data[...] = value
+            elif old is None and np.ndim(value):
+                holder[key] = Bounded.of(value)
+            else:
+                holder[key] = value
+
+
+def _axis(subscript: Expr, array: Bounded, dim: int, env: Environment) -> Any:
+    if not isinstance(subscript, Range):
+        found = evaluate(subscript, env)
+        return found.data if isinstance(found, Bounded) else found
+    low, extent = array.lower[dim], array.data.shape[dim]
+    step = 1 if subscript.step is None else evaluate(subscript.step, env)
+    ends = (low, low + extent - 1) if step > 0 else (low + extent - 1, low)
+    first = ends[0] if subscript.first is None else evaluate(subscript.first, env)
+    last = ends[1] if subscript.last is None else evaluate(subscript.last, env)
+    return list(range(first, last + (1 if step > 0 else -1), step))
+
+
+def _fill(flat: np.ndarray, places: np.ndarray, value: Any, array: Bounded) -> None:
+    if not np.shares_memory(flat, array.data):
+        raise ValueError("array is not contiguous")
+    if np.ndim(value) and value.shape != places.shape:
+        raise ValueError(f"shape {value.shape} stored in {places.shape}")
+    flat[places] = value
+
+
+def _fit(value: Any, array: Bounded) -> Any:
+    if array.type == "integer" and isinstance(value, float):
+        return int(value)
+    return float(value) if array.type == "real" and isinstance(value, int) else value

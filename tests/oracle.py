@@ -1,0 +1,525 @@
+"""What array expressions mean, twice: ``value`` with NumPy, ``evaluate`` element by element.
+
+The two share nothing but the meaning of scalar operators.  Arrays hold Python objects, so that
+integers do not overflow and an element that was never defined is seen when it is read.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product as cartesian
+from typing import Any
+
+import numpy as np
+
+from fortrans.intrinsics import INTRINSICS
+from fortrans.ir.arrays import (
+    Apply,
+    Array,
+    Constructor,
+    Elemental,
+    Fixed,
+    Implied,
+    Reference,
+    Scalar,
+    Section,
+    Triplet,
+    Vector,
+)
+from fortrans.ir.expr import (
+    At,
+    Call,
+    Component,
+    Expr,
+    Keyword,
+    Literal,
+    Name,
+    Op,
+    Range,
+    Reduce,
+    Ref,
+    Select,
+    Substring,
+)
+
+Env = Mapping[str, Any]
+LEAST, GREATEST = -(2**31), 2**31 - 1
+
+
+class Unset:
+    """An element that was never defined: no operator takes it."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+
+UNSET = Unset()
+
+
+@dataclass
+class Bounded:
+    """An array and its lower bounds."""
+
+    data: np.ndarray
+    lower: tuple[int, ...]
+    type: str = "integer"
+
+    @classmethod
+    def of(cls, data: Any, lower: Sequence[int] | None = None, type: str = "integer") -> Bounded:
+        array = objects(data)
+        return cls(array, tuple(lower) if lower else (1,) * array.ndim, type)
+
+    def position(self, subscripts: Sequence[int]) -> tuple[int, ...]:
+        """Where an element lies; raises IndexError outside the bounds."""
+        if len(subscripts) != self.data.ndim:
+            raise IndexError(f"{len(subscripts)} subscripts for rank {self.data.ndim}")
+        found = tuple(int(j) - low for j, low in zip(subscripts, self.lower))
+        if any(not 0 <= p < n for p, n in zip(found, self.data.shape)):
+            raise IndexError(f"subscripts {tuple(subscripts)} of {self.data.shape} from {self.lower}")
+        return found
+
+
+def objects(data: Any) -> np.ndarray:
+    """An object array, however the data comes."""
+    array = np.asarray(data)
+    return array if array.dtype == object else array.astype(object)
+
+
+# ---- scalar operators and functions ------------------------------------------------
+
+
+def _divide(x: Any, y: Any) -> Any:
+    if isinstance(x, int) and isinstance(y, int):
+        quotient = abs(x) // abs(y)
+        return quotient if (x < 0) == (y < 0) else -quotient
+    return x / y
+
+
+def _modulo(x: Any, y: Any) -> Any:
+    return x - y * math.floor(x / y) if isinstance(x, float) else x % y
+
+
+def _defined(x: Any) -> Any:
+    if isinstance(x, Unset):
+        raise ValueError("an element is read that was never defined")
+    return x
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": lambda x, y=None: x if y is None else x + y,
+    "-": lambda x, y=None: -x if y is None else x - y,
+    "*": operator.mul,
+    "/": _divide,
+    "**": operator.pow,
+    "//": lambda x, y: x + y,
+    "==": operator.eq,
+    "/=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    ".and.": lambda x, y: x and y,
+    ".or.": lambda x, y: x or y,
+    ".not.": operator.not_,
+    ".eqv.": operator.eq,
+    ".neqv.": operator.ne,
+    "()": lambda x: x,
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "modulo": _modulo,
+    "mod": lambda x, y: x - y * _divide(x, y) if isinstance(x, int) else math.fmod(x, y),
+    "max": max,
+    "min": min,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "int": lambda x, kind=4: int(x),
+    "real": lambda x, kind=4: float(x),
+    "logical": lambda x, kind=4: bool(x),
+    "kind": lambda x: 4,
+    "merge": lambda x, y, m: x if m else y,
+    "repeat": lambda x, n: x * n,
+    "not": operator.invert,
+    "iand": operator.and_,
+    "ior": operator.or_,
+    "ieor": operator.xor,
+}
+STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any, Any], Any]]] = {
+    "sum": (lambda t: 0, operator.add),
+    "product": (lambda t: 1, operator.mul),
+    "maxval": (lambda t: LEAST, max),
+    "minval": (lambda t: GREATEST, min),
+    "all": (lambda t: True, lambda x, y: x and y),
+    "any": (lambda t: False, lambda x, y: x or y),
+    "parity": (lambda t: False, operator.ne),
+    "count": (lambda t: 0, lambda x, y: x + bool(y)),
+    "iall": (lambda t: -1, operator.and_),
+    "iany": (lambda t: 0, operator.or_),
+    "iparity": (lambda t: 0, operator.xor),
+}
+
+
+def literal(text: str) -> Any:
+    """The value of a literal constant."""
+    if text[0] in "'\"":
+        return text[1:-1].replace(text[0] * 2, text[0])
+    text = text.lower()
+    if text.startswith("("):
+        return complex(*(literal(part.strip()) for part in text[1:-1].split(",")))
+    if text.startswith("."):
+        word = text.split("_")[0]
+        if word in (".true.", ".false."):
+            return word == ".true."
+    number = text.split("_")[0].replace("d", "e")
+    return int(number) if number.lstrip("+-").isdigit() else float(number)
+
+
+# ---- one element -------------------------------------------------------------------
+
+
+def evaluate(expr: Expr, env: Env) -> Any:
+    """The value of a scalar expression (of an array, where it names one): only what it reaches."""
+    match expr:
+        case Literal(text):
+            return literal(text)
+        case Name(id):
+            return _defined(env[id])
+        case Component(base, name):
+            inner = evaluate(base, env)
+            if isinstance(inner, np.ndarray):
+                return _map(lambda x: x[name], inner)
+            return inner[name]
+        case Ref(base, subscripts):
+            return _designated(evaluate(base, env), subscripts, env)
+        case Substring(base, first, last):
+            text = evaluate(base, env)
+            low = 1 if first is None else evaluate(first, env)
+            return text[low - 1 : len(text) if last is None else evaluate(last, env)]
+        case Op(op, args):
+            return _mapped(OPERATORS[op], [evaluate(x, env) for x in args])
+        case Call(name, args):
+            return _called(name, args, env)
+        case Select(test, then, other):
+            return evaluate(then if evaluate(test, env) else other, env)
+        case Reduce():
+            return _reduced(expr, env)
+        case At(_, _, body) if body is not None:
+            return evaluate(body, env)
+        case At(origin, at, None):
+            where = tuple(evaluate(j, env) for j in at)
+            whole = Bounded.of(value(origin, env))
+            return whole.data[whole.position(where)]
+        case _:
+            raise TypeError(f"cannot evaluate {expr}")
+
+
+def _map(function: Callable[..., Any], *arrays: Any) -> Any:
+    return np.frompyfunc(function, len(arrays), 1)(*arrays)
+
+
+def _plain(x: Any) -> Any:
+    return x.data if isinstance(x, Bounded) else x
+
+
+def _mapped(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    args = [_plain(x) for x in args]
+    if any(isinstance(x, np.ndarray) and x.ndim for x in args):
+        result = _map(lambda *xs: function(*map(_defined, xs)), *args)
+        return objects(result)
+    return function(*map(_defined, args))
+
+
+def _designated(base: Any, subscripts: Sequence[Expr], env: Env) -> Any:
+    if callable(base):
+        return base(*(evaluate(x, env) for x in subscripts))
+    if not isinstance(base, Bounded):
+        base = Bounded.of(base)
+    axes: list[Any] = []
+    for dim, subscript in enumerate(subscripts):
+        low, extent = base.lower[dim], base.data.shape[dim]
+        if isinstance(subscript, Range):
+            step = 1 if subscript.step is None else evaluate(subscript.step, env)
+            ends = (low, low + extent - 1) if step > 0 else (low + extent - 1, low)
+            first = ends[0] if subscript.first is None else evaluate(subscript.first, env)
+            last = ends[1] if subscript.last is None else evaluate(subscript.last, env)
+            axes.append(list(range(first, last + (1 if step > 0 else -1), step)))
+        else:
+            axes.append(evaluate(subscript, env))
+    if all(np.ndim(_plain(axis)) == 0 for axis in axes):
+        return _defined(base.data[base.position(axes)])
+    return picked(base, [_plain(axis) for axis in axes])
+
+
+def picked(base: Bounded, axes: Sequence[Any]) -> np.ndarray:
+    """A section: each axis one subscript (which loses the dimension) or several."""
+    lists = [np.atleast_1d(np.asarray(axis, dtype=int)) for axis in axes]
+    for axis, low, extent in zip(lists, base.lower, base.data.shape):
+        if axis.size and not (low <= axis.min() and axis.max() < low + extent):
+            raise IndexError(f"subscripts {axis} of {base.data.shape} from {base.lower}")
+    grid = base.data[np.ix_(*(axis - low for axis, low in zip(lists, base.lower)))]
+    fixed = tuple(d for d, axis in enumerate(axes) if np.ndim(axis) == 0)
+    return np.squeeze(grid, axis=fixed)
+
+
+def _called(name: str, args: Sequence[Expr], env: Env) -> Any:
+    keywords = {x.name: evaluate(x.value, env) for x in args if isinstance(x, Keyword)}
+    values = [evaluate(x, env) for x in args if not isinstance(x, Keyword)]
+    if name in ("size", "lbound", "ubound"):
+        return _bounds(name, *values, **keywords)
+    if name in env:
+        return env[name](*values, **keywords)
+    if name == "len":
+        inner = _plain(values[0])
+        return len(inner.flat[0] if isinstance(inner, np.ndarray) else inner)
+    if name in TRANSFORMATIONAL:
+        return _transformed(name, list(map(_plain, values)), {k: _plain(v) for k, v in keywords.items()})
+    return _mapped(lambda *xs: FUNCTIONS[name](*xs), [*values, *keywords.values()])
+
+
+def _transformed(name: str, values: list[Any], keywords: dict[str, Any]) -> Any:
+    """A reference as it is printed: the second of SUM's arguments is DIM or MASK, as its type says."""
+    names = max((form.dummies for form in INTRINSICS[name].forms), key=len)
+    if "dim" in names and len(values) == names.index("dim") + 1:
+        last = objects(values[-1])
+        if last.ndim or isinstance(last[()], bool):
+            names = tuple(x for x in names if x != "dim")
+    bound = dict(zip(names, values)) | keywords
+    return objects(TRANSFORMATIONAL[name](**{k: objects(v) for k, v in bound.items()}))[()]
+
+
+def _bounds(name: str, array: Any, dim: int | None = None, kind: int = 4) -> Any:
+    whole = array if isinstance(array, Bounded) else Bounded.of(array)
+    if name == "size":
+        return whole.data.size if dim is None else whole.data.shape[dim - 1]
+    lower = [low if n else 1 for low, n in zip(whole.lower, whole.data.shape)]
+    upper = [low + n - 1 if n else 0 for low, n in zip(whole.lower, whole.data.shape)]
+    found = lower if name == "lbound" else upper
+    return objects(found) if dim is None else found[dim - 1]
+
+
+def _reduced(reduce: Reduce, env: Env) -> Any:
+    start, step = STEPS[reduce.op]
+    total = start(reduce.type.name)
+    names = [name.id for name, _ in reduce.indices]
+    extents = [evaluate(extent, env) for _, extent in reduce.indices]
+    for place in cartesian(*(range(1, n + 1) for n in reversed(extents))):
+        inner = {**env, **dict(zip(names, reversed(place)))}
+        if reduce.mask is None or evaluate(reduce.mask, inner):
+            total = step(total, evaluate(reduce.body, inner))
+    return total
+
+
+# ---- whole arrays, with NumPy ---------------------------------------------------------
+
+
+def value(array: Array | Implied, env: Env) -> np.ndarray:
+    """The value of an array expression (of rank 0 for a scalar), straight from the tree."""
+    match array:
+        case Scalar(expr):
+            return objects(evaluate(expr, env))
+        case Section():
+            return _section(array, env)
+        case Elemental(name, operands, operator=operator_):
+            function = OPERATORS[name] if operator_ else FUNCTIONS[name]
+            return objects(_map(function, *(value(x, env) for x in operands)))
+        case Apply(intrinsic, args):
+            return objects(TRANSFORMATIONAL[intrinsic.name](**{k: value(x, env) for k, x in args.items()}))
+        case Constructor(items, type, typed):
+            parts = [x for item in items for x in _items(item, env)]
+            if typed:
+                convert = {"integer": int, "real": float, "logical": bool}.get(type.name)
+                parts = [convert(x) for x in parts] if convert else parts
+            result = np.empty(len(parts), dtype=object)
+            result[:] = parts
+            return result
+        case Reference(call):
+            return objects(_plain(evaluate(call, env)))
+        case _:
+            raise TypeError(f"cannot evaluate {array}")
+
+
+def _items(item: Array | Implied, env: Env) -> list[Any]:
+    if not isinstance(item, Implied):
+        return list(value(item, env).flatten(order="F"))
+    first, last, step = (evaluate(x, env) for x in (item.first, item.last, item.step))
+    turns = range(first, last + (1 if step > 0 else -1), step)
+    return [x for i in turns for inner in item.items for x in _items(inner, {**env, item.name: i})]
+
+
+def _section(section: Section, env: Env) -> np.ndarray:
+    base = evaluate(section.base, env)
+    if not section.axes:
+        return objects(_plain(base))
+    axes: list[Any] = []
+    for axis in section.axes:
+        match axis:
+            case Fixed(expr):
+                axes.append(evaluate(expr, env))
+            case Triplet(lower, stride, extent):
+                low, step = evaluate(lower, env), evaluate(stride, env)
+                axes.append([low + step * k for k in range(evaluate(extent, env))])
+            case Vector(inner):
+                axes.append(list(value(inner, env)))
+    result = picked(base, axes)
+    for part in section.suffix:
+        result = objects(_map(lambda x, name=part.name: x[name], result))
+        if part.subscripts is not None:
+            at = [evaluate(x, env) for x in part.subscripts]
+            result = objects(_map(lambda x, at=at: x.data[x.position(at)], result))
+    return result
+
+
+def _number(x: Any) -> int:
+    return int(np.asarray(x)[()])
+
+
+def _axis(dim: Any, default: int | None = None) -> int | None:
+    return default if dim is None else _number(dim) - 1
+
+
+def np_spread(source: np.ndarray, dim: Any, ncopies: Any) -> np.ndarray:
+    where = _number(dim) - 1
+    return np.repeat(np.expand_dims(source, where), max(_number(ncopies), 0), where)
+
+
+def np_reshape(source: np.ndarray, shape: np.ndarray, pad: Any = None, order: Any = None) -> np.ndarray:
+    extents = [int(n) for n in shape]
+    total = math.prod(extents)
+    flat = source.flatten(order="F")
+    if flat.size < total:
+        assert pad is not None and pad.size
+        more = np.resize(pad.flatten(order="F"), total - flat.size)
+        flat = np.concatenate([flat, more])
+    axes = list(range(len(extents))) if order is None else [int(o) - 1 for o in order]
+    filled = flat[:total].reshape([extents[o] for o in axes], order="F")
+    return np.transpose(filled, np.argsort(axes))
+
+
+def np_cshift(array: np.ndarray, shift: Any, dim: Any = None) -> np.ndarray:
+    return np.roll(array, -_number(shift), _axis(dim, 0))
+
+
+def np_eoshift(array: np.ndarray, shift: Any, boundary: Any = None, dim: Any = None) -> np.ndarray:
+    where, steps = _axis(dim, 0), _number(shift)
+    assert where is not None
+    moved = np.moveaxis(array, where, 0)
+    result = np.empty_like(moved)
+    extent = len(moved)
+    if boundary is None:
+        some = next(iter(array.flat), 0)
+        blank: Any = " " * len(some) if isinstance(some, str) else type(some)(0)
+    else:
+        blank = boundary if np.ndim(boundary) else np.asarray(boundary)[()]
+    result[...] = blank
+    kept = max(extent - abs(steps), 0)
+    if kept and steps >= 0:
+        result[:kept] = moved[steps:]
+    elif kept:
+        result[-kept:] = moved[:kept]
+    return np.moveaxis(result, 0, where)
+
+
+def _reducer(function: Any, start: Any) -> Callable[..., Any]:
+    def reduce(array: np.ndarray, dim: Any = None, mask: Any = None) -> Any:
+        if mask is not None:
+            array = np.where(np.broadcast_to(mask, array.shape).astype(bool), array, start)
+        return function.reduce(array, axis=_axis(dim), initial=start, dtype=object)
+
+    return reduce
+
+
+def _logical(function: Any) -> Callable[..., Any]:
+    def reduce(mask: np.ndarray, dim: Any = None, kind: Any = None) -> Any:
+        found = function(mask.astype(bool), axis=_axis(dim))
+        return objects(found)
+
+    return reduce
+
+
+def _location(pick: Any) -> Callable[..., Any]:
+    def locate(
+        array: np.ndarray, dim: Any = None, mask: Any = None, kind: Any = None, back: Any = None
+    ) -> Any:
+        allowed = np.broadcast_to(True if mask is None else mask, array.shape).astype(bool)
+
+        def one(cells: Sequence[tuple[Any, Any]]) -> Any:
+            if not cells:
+                return None
+            best = pick(x for x, _ in cells)
+            places = [at for x, at in cells if x == best]
+            return places[-1] if back is not None and np.asarray(back)[()] else places[0]
+
+        if dim is None:
+            cells = [
+                (array[tuple(reversed(at))], tuple(reversed(at)))
+                for at in np.ndindex(*reversed(array.shape))
+                if allowed[tuple(reversed(at))]
+            ]
+            found = one(cells)
+            return objects([0] * array.ndim if found is None else [k + 1 for k in found])
+        where = _number(dim) - 1
+        moved, open_ = np.moveaxis(array, where, -1), np.moveaxis(allowed, where, -1)
+        result = np.empty(moved.shape[:-1], dtype=object)
+        for at in np.ndindex(*result.shape):
+            found = one([(x, k) for k, (x, m) in enumerate(zip(moved[at], open_[at])) if m])
+            result[at] = 0 if found is None else found + 1
+        return result
+
+    return locate
+
+
+def np_findloc(array: np.ndarray, value: Any, **rest: Any) -> Any:
+    hit = objects(array == value)
+    mask = rest.pop("mask", None)
+    allowed = hit.astype(bool) if mask is None else hit.astype(bool) & np.asarray(mask).astype(bool)
+    return _location(max)(objects(np.ones(array.shape, dtype=int)), mask=allowed, **rest)
+
+
+def np_pack(array: np.ndarray, mask: Any, vector: Any = None) -> np.ndarray:
+    taken = array.flatten(order="F")[np.broadcast_to(mask, array.shape).flatten(order="F").astype(bool)]
+    return taken if vector is None else np.concatenate([taken, vector[len(taken) :]])
+
+
+def np_unpack(vector: np.ndarray, mask: np.ndarray, field: Any) -> np.ndarray:
+    flat = np.array(np.broadcast_to(field, mask.shape)).flatten(order="F")
+    where = mask.flatten(order="F").astype(bool)
+    flat[where] = vector[: where.sum()]
+    return flat.reshape(mask.shape, order="F")
+
+
+def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if any(isinstance(e, bool) for e in (*x.flat, *y.flat)):
+        return objects(np.dot(x.astype(int), y.astype(int)) > 0)
+    return objects(np.dot(x, y) if x.shape[-1] else np.zeros((*x.shape[:-1], *y.shape[1:]), dtype=int))
+
+
+TRANSFORMATIONAL: dict[str, Callable[..., Any]] = {
+    "transpose": lambda matrix: matrix.T,
+    "spread": np_spread,
+    "reshape": np_reshape,
+    "cshift": np_cshift,
+    "eoshift": np_eoshift,
+    "sum": _reducer(np.add, 0),
+    "product": _reducer(np.multiply, 1),
+    "maxval": _reducer(np.maximum, LEAST),
+    "minval": _reducer(np.minimum, GREATEST),
+    "iall": _reducer(np.bitwise_and, -1),
+    "iany": _reducer(np.bitwise_or, 0),
+    "iparity": _reducer(np.bitwise_xor, 0),
+    "all": _logical(np.all),
+    "any": _logical(np.any),
+    "count": _logical(np.count_nonzero),
+    "parity": _logical(lambda x, axis: np.count_nonzero(x, axis=axis) % 2 == 1),
+    "maxloc": _location(max),
+    "minloc": _location(min),
+    "findloc": np_findloc,
+    "pack": np_pack,
+    "unpack": np_unpack,
+    "matmul": lambda matrix_a, matrix_b: _product(matrix_a, matrix_b),
+    "dot_product": lambda vector_a, vector_b: _product(vector_a, vector_b),
+    "norm2": lambda x, dim=None: np.sqrt((x.astype(float) ** 2).sum(axis=_axis(dim))),
+    "shape": lambda source, kind=None: objects(list(source.shape)),
+}

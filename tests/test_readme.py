@@ -1,0 +1,94 @@
+"""README says what is so: its example, options, intrinsics and links are checked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import fortrans
+import fortrans.remarks
+from fortrans.cli import main
+from fortrans.intrinsics.registry import INTRINSICS
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+TABLE = re.compile(r"(?<=<!-- intrinsics -->\n).*(?=<!-- end of intrinsics -->)", re.DOTALL)
+
+
+def intrinsics_table() -> str:
+    rows = ["| intrinsic | |", "|---|---|"]
+    for entry in sorted(INTRINSICS.values(), key=lambda entry: (not entry.composed, entry.name)):
+        signature = entry.signature.replace(" or ", "` or `")
+        rows.append(f"| `{signature}` | {'composed' if entry.composed else 'materialised'} |")
+    return "\n".join(rows) + "\n"
+
+
+def test_intrinsics(bless: bool) -> None:
+    text = README.read_text("utf-8")
+    if bless:
+        README.write_text(TABLE.sub(lambda _: intrinsics_table(), text), "utf-8")
+        return
+    found = TABLE.search(text)
+    assert found is not None
+    assert found.group() == intrinsics_table(), "run pytest --bless tests/test_readme.py"
+
+
+def test_every_option_is_described() -> None:
+    text = README.read_text("utf-8")
+    options = {
+        name
+        for command in main.commands.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name.startswith("--")
+    }
+    assert {name for name in options - {"--output"} if name not in text} == set()
+    written = set(re.findall(r"(?<=[ `])--[a-z][a-z-]+", text))
+    assert written - options == set()
+
+
+def test_every_command_is_described() -> None:
+    text = README.read_text("utf-8")
+    assert {name for name in main.commands if f"fortrans {name} " not in text} == set()
+
+
+def test_links_and_scripts_lead_somewhere() -> None:
+    text = README.read_text("utf-8")
+    names = [*re.findall(r"\]\(([^):]+)\)", text), *re.findall(r"^bash (\S+)", text, re.MULTILINE)]
+    assert len(names) >= 4
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_remarks_shown_have_the_codes_they_would_have() -> None:
+    text = README.read_text("utf-8")
+    assert set(re.findall(r"FT\d{3}", text)) <= set(fortrans.remarks.codes())
+
+
+def example(which: str) -> str:
+    block = re.compile(rf"<!-- example: {which}.*?-->\n```fortran\n(.*?)```", re.DOTALL)
+    found = block.search(README.read_text("utf-8"))
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_example_is_what_fortrans_prints() -> None:
+    result = fortrans.rewrite(example("before"))
+    assert result.text == example("after")
+    assert fortrans.rewrite(result.text).text == result.text
+
+
+def test_every_stage_is_named_in_the_help() -> None:
+    from fortrans import pipeline
+
+    text = main.commands["show"].help or ""
+    assert [stage for stage in pipeline.STAGES if stage not in text] == []
+
+
+@pytest.mark.parametrize("script", ["demo.sh", "test.sh", "environment.sh"])
+def test_scripts_name_no_place_of_one_machine(script: str) -> None:
+    text = (ROOT / "scripts" / script).read_text("utf-8")
+    assert re.findall(r"(?<![\w.$])/(?:root|home|work|tmp)\b", text) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from scoped import sub
 
 from fortrans.frontend import parse
 from fortrans.frontend.constants import selected_int_kind, selected_real_kind
@@ -26,7 +27,6 @@ from fortrans.ir.expr import (
     Substring,
 )
 from fortrans.ir.symbols import Intent
-from scoped import sub
 
 A, B, C, N = Name("a"), Name("b"), Name("c"), Name("n")
 L1, L2 = Literal("1"), Literal("2")

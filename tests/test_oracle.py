@@ -350,6 +350,12 @@ def expressions(draw: Any) -> tuple[Array, dict[str, Any]]:
     return world.array(extents, type, depth), world.env
 
 
+@st.composite
+def constructors(draw: Any) -> tuple[Array, dict[str, Any]]:
+    world = World(draw)
+    return world.constructor((world.number(0, 6),), "integer", world.number(0, 2)), world.env
+
+
 def compare(array: Array, env: dict[str, Any]) -> None:
     """Shape and every element equal NumPy's; what is hoisted never fails, taken or not."""
     expected = objects(value(array, env))
@@ -383,6 +389,12 @@ def hoistable(expr: Expr, env: dict[str, Any]) -> None:
 )
 @given(expressions())
 def test_element_rules_agree_with_numpy(drawn: tuple[Array, dict[str, Any]]) -> None:
+    compare(*drawn)
+
+
+@settings(max_examples=EXAMPLES // 4, deadline=None, derandomize=PROFILE != "long", phases=PHASES)
+@given(constructors())
+def test_constructors_agree_with_numpy(drawn: tuple[Array, dict[str, Any]]) -> None:
     compare(*drawn)
 
 
@@ -440,6 +452,13 @@ def test_every_shift(name: str, shift: int, array: str) -> None:
         env |= {f"n{d}": n for d, n in enumerate(ENV[array].data.shape)}
         axes = tuple(Triplet(x.lower, ONE, Name(f"n{d}")) for d, x in enumerate(section.axes))  # type: ignore[union-attr]
         compare(apply(name, (Section(section.base, axes, INTEGER), steps)), env)
+
+
+@pytest.mark.parametrize("copies", [-2, 0, 2])
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_every_number_of_copies(dim: int, copies: int) -> None:
+    for times in (number(copies), Scalar(Name("s"), INTEGER)):
+        compare(apply("spread", (whole("a"), number(dim), times)), ENV | {"s": copies})
 
 
 def test_characters_shift_in_blanks_of_their_length() -> None:

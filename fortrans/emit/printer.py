@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from fortrans.emit.style import Spelling
 from fortrans.ir.expr import (
+    ImpliedDo,
+    Items,
     Call,
     Component,
     Expr,
@@ -80,6 +82,13 @@ def _print(expr: Expr, spelling: Spelling, close: bool = False) -> tuple[str, in
             return bounds(first, last, step, spelling), _ANY
         case Keyword(name, value):
             return f"{spelling.function(name)}={text(value, spelling)}", _ANY
+        case Items(items, spec):
+            head = "" if spec is None else f"{spec} :: "
+            return f"[{head}{_list(items, spelling)}]", _PRIMARY
+        case ImpliedDo(items, name, first, last, step):
+            limits = (first, last) if step is None else (first, last, step)
+            control = f"{spelling.name(name)} = {_list(limits, spelling)}"
+            return f"({_list(items, spelling)}, {control})", _PRIMARY
         case Op("()", (operand,)):
             return f"({text(operand, spelling)})", _PRIMARY
         case Op(op, (operand,)):

@@ -69,7 +69,7 @@ def use(text: str) -> Use | None:
     names: dict[str, str] = {}
     for item in split(only.group(1) if only else rest):
         local, arrow, remote = item.partition("=>")
-        if not arrow or "(" in local and "operator" not in local.lower():
+        if not arrow or ("(" in local and "operator" not in local.lower()):
             local, remote = item, item
         names["".join(local.lower().split())] = "".join(remote.lower().split())
     return Use(module.lower(), only is not None, names, nature.lower())

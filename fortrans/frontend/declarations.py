@@ -77,7 +77,7 @@ def facts(text: str) -> tuple[Fact, ...]:
     """What a specification statement says, one Fact per name and mention."""
     if _STATEMENT_FUNCTION.match(text) and (function := statement_function(text)):
         return (function,)
-    if (match := _INTRINSIC_TYPE.match(text)) or (match := _PARENTHESISED.match(text)):
+    if _INTRINSIC_TYPE.match(text) or _PARENTHESISED.match(text):
         if (declared := type_declaration(text)) is not None:
             return declared
     word = _WORD.match(text)

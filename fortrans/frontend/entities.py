@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.constants import evaluate
-from fortrans.frontend.declarations import Fact, TypeSpec, facts, type_spec
+from fortrans.frontend.declarations import Fact, TypeSpec, type_spec
+from fortrans.frontend.derived import TypeDefinition
 from fortrans.frontend.intrinsic_names import INTRINSICS
 from fortrans.frontend.stability import keeps_bounds
-from fortrans.frontend.tokens import NAME, bare, split
+from fortrans.frontend.tokens import split
 from fortrans.frontend.types import dimensions, read, type_at
 from fortrans.frontend.units import Unit
 from fortrans.ir.expr import ONE, Expr, ImpliedDo, Items, Literal, Op, Opaque, add, integer, sub
 from fortrans.ir.symbols import (
-    DerivedType,
     Dimension,
     Generic,
     Intrinsic,
@@ -38,8 +38,6 @@ _FUNCTION = re.compile(r"\bfunction\b", re.I)
 _PREFIX = re.compile(
     r"\s*(?:pure|impure|elemental|recursive|non_recursive|module|simple)\b(?!\s*\()", re.I
 )
-_EXTENDS = re.compile(rf"\bextends\s*\(\s*({NAME})\s*\)", re.I)
-_BOUND = re.compile(r"procedure\b\s*(?:\([^)]*\))?", re.I)
 _TABLE = 200
 """An array constant's initialisation longer than this is not read: nobody needs its values."""
 
@@ -100,7 +98,7 @@ class Entity:
         if self.interfaces is not None:
             return self._generic()
         if self.type is not None:
-            return self.derived or Unresolved(self.name, "its type is defined by itself")
+            return self._derived()
         if self.procedure is not None:
             return self._procedure(self.procedure)
         if self.external:
@@ -114,6 +112,10 @@ class Entity:
         ):
             return Unresolved(self.name, "it is declared more than once")
         return self._data()
+
+    def _derived(self) -> Meaning:
+        found = None if self.definition is None else self.definition.derived
+        return found or Unresolved(self.name, "its type is not known")
 
     def _data(self) -> Meaning:
         spec = self.spec
@@ -234,7 +236,7 @@ class Entity:
             form=form,  # type: ignore[arg-type]
             result=_as_symbol(result),
             dummies=tuple(_as_symbol(frame.own(d)) if d != "*" else None for d in head.dummies),
-            pure="pure" in prefix or "elemental" in prefix and "impure" not in prefix,
+            pure="pure" in prefix or ("elemental" in prefix and "impure" not in prefix),
             elemental="elemental" in prefix,
             host=host,
         )
@@ -335,106 +337,14 @@ class Entity:
         return next((part.as_type for part in self.parts if part.as_type is not None), None)
 
     @cached_property
-    def parent(self) -> Entity | None:
-        """The type this type extends."""
-        name = self._parent_name
-        if name is None:
-            return None
-        found, _ = self.frame.trace(name)
-        return found.as_type if isinstance(found, Entity) and found is not self else None
+    def definition(self) -> TypeDefinition | None:
+        """The derived type defined under this name."""
+        return None if self.type is None else TypeDefinition(self.frame, self.name, self.type)
 
     @property
-    def _parent_name(self) -> str | None:
-        assert self.type is not None and self.type.opening is not None
-        match = _EXTENDS.search(self.type.opening.text.partition("::")[0])
-        return match.group(1).lower() if match else None
-
-    @cached_property
     def components(self) -> Mapping[str, Entity]:
-        """The data components, inherited ones and the parent component included (7.5.7.2)."""
-        assert self.type is not None
-        found: dict[str, Entity] = {}
-        if self.parent is not None and not self.frame.world.busy(self):
-            with self.frame.world.busied(self):
-                found.update(self.parent.components)
-            name = self.parent.name if self._parent_name is None else self._parent_name
-            fact = Fact(name, TypeSpec("type", derived=name))
-            found[name] = Entity(self.frame, name, facts=(fact,), component=True)
-        unsure: set[str] = set()
-        for statement in self.type.specification:
-            if _after(statement, self.type) or _BOUND.match(statement.text):
-                continue
-            for fact in facts(statement.text):
-                if fact.name in found and fact.name in unsure or self.frame.is_conditional(statement):
-                    unsure.add(fact.name)
-                if fact.spec is not None and not fact.attributes & {"kind", "len"}:
-                    found[fact.name] = Entity(
-                        self.frame, fact.name, facts=(fact,), component=True
-                    )
-        return {name: entity for name, entity in found.items() if name not in unsure}
-
-    @cached_property
-    def bindings(self) -> tuple[frozenset[str], frozenset[str], bool]:
-        """Names bound to the type, its own generic specs, and whether it has FINAL procedures."""
-        assert self.type is not None
-        names: set[str] = set()
-        specs: set[str] = set()
-        final = False
-        for statement in self.type.specification:
-            text = bare(statement.text)
-            low = text.lower()
-            if low.startswith("procedure"):
-                listed = text.partition("::")[2] or _BOUND.sub("", text, count=1)
-                names.update(part.partition("=>")[0].strip().lower() for part in split(listed))
-            elif low.startswith("generic"):
-                spec = "".join(text.partition("=>")[0].partition("::")[2].split()).lower()
-                (specs if "(" in spec else names).add(spec)
-            elif re.match(r"final\b", low) and _after(statement, self.type):
-                final = True
-        return frozenset(names), frozenset(specs), final
-
-    def inherits(self, seen: frozenset[int] = frozenset()) -> tuple[bool, bool]:
-        """Whether assignment is type-bound, and whether finalization runs, here or in any part."""
-        if id(self) in seen or self.type is None:
-            return False, False
-        seen |= {id(self)}
-        _, specs, final = self.bindings
-        assignment = "assignment(=)" in specs
-        if self._parent_name is not None and self.parent is None:
-            return True, True
-        parts = [entity.type_entity for entity in self.components.values()]
-        for part in [self.parent, *parts]:
-            if part is not None:
-                a, f = part.inherits(seen)
-                assignment, final = assignment or a, final or f
-        return assignment, final
-
-    @cached_property
-    def derived(self) -> DerivedType | None:
-        """The derived type, its components in the terms of the scopes that declare them."""
-        if self.type is None or self.type.opening is None:
-            return None
-        assignment, final = self.inherits()
-        bound, specs, _ = self.bindings
-        above, seen = self.parent, {id(self)}
-        while above is not None and id(above) not in seen:
-            seen.add(id(above))
-            bound |= above.bindings[0]
-            above = above.parent
-        head = self.type.opening.text
-        after = head.partition("::")[2] or head
-        return DerivedType(
-            name=self.name,
-            components={
-                name: entity.meaning
-                for name, entity in self.components.items()
-                if isinstance(entity.meaning, Symbol)
-            },
-            bound=bound,
-            assignment=assignment,
-            finalizer=final,
-            parameterized=re.search(rf"\b{self.name}\s*\(", after, re.I) is not None,
-        )
+        """The components of the derived type defined under this name."""
+        return {} if self.definition is None else self.definition.components
 
 
 class Unknown(Entity):
@@ -518,9 +428,3 @@ def _as_symbol(entity: Entity | None) -> Symbol | None:
     if entity is None or not isinstance(entity.meaning, Symbol):
         return None
     return entity.meaning
-
-
-def _after(statement: object, unit: Unit) -> bool:
-    """Whether a statement of a derived type stands after its CONTAINS."""
-    ordinal: int = getattr(statement, "ordinal")
-    return unit.contains is not None and ordinal > unit.contains.ordinal

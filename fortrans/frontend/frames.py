@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fortrans.frontend.associations import Implicit, Import, Use, implicit, import_, use
+from fortrans.frontend.associations import Implicit
 from fortrans.frontend.declarations import Fact, facts, statement_function
 from fortrans.frontend.entities import Entity, Maybe, Unknown, merged
 from fortrans.frontend.intrinsic_modules import may_bring
 from fortrans.frontend.intrinsic_names import INTRINSICS
 from fortrans.frontend.lines import Statement
-from fortrans.frontend.tokens import NAME, bare, split, words
+from fortrans.frontend.specification import ENTRY, Entry, Group, SpecificationPart
+from fortrans.frontend.tokens import NAME, bare, words
 from fortrans.frontend.units import Program, Unit
 
 if TYPE_CHECKING:
@@ -28,41 +29,10 @@ if TYPE_CHECKING:
 CONDITIONAL = "it is declared under '#if'"
 SUBPROGRAMS = frozenset({"subroutine", "function", "module procedure"})
 _CONSTRUCTS = frozenset({"block", "associate"})
-_HOSTLESS = frozenset({"program", "module", "block data"})
 _ACCESS = frozenset({"public", "private"})
 _ADDED = frozenset({"asynchronous", "volatile", "namelist"})
-_CALLED = re.compile(r"(?<![%\w$.])([a-z]\w*)\s*\(", re.I)
-_ENTRY = re.compile(
-    rf"entry\s+({NAME})\s*(?:\(([^)]*)\))?(?:.*\bresult\s*\(\s*({NAME})\s*\))?", re.I
-)
+_CALLED = re.compile(r"%\s*[a-z]\w*|(?<![\w$])([a-z]\w*)\s*\(", re.I)
 Found = Entity | Maybe | None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """All USE statements of one module in a scope, taken together (14.2.2 paragraphs 9 to 11)."""
-
-    module: str
-    nature: str
-    bare: bool
-    names: tuple[tuple[str, str], ...]
-    conditional: bool
-
-    def remotes(self, name: str) -> tuple[tuple[str, bool], ...]:
-        """The names in the module that ``name`` may stand for; whether each was listed."""
-        listed = tuple((remote, True) for local, remote in self.names if local == name)
-        if listed or not self.bare:
-            return listed
-        return () if any(remote == name for _, remote in self.names) else ((name, False),)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An ENTRY statement."""
-
-    name: str
-    dummies: tuple[str, ...]
-    result: str
 
 
 class Frame:
@@ -96,8 +66,8 @@ class Frame:
     # -- the specification part, read once
 
     @cached_property
-    def _part(self) -> _Part:
-        return _Part(self)
+    def _part(self) -> SpecificationPart:
+        return SpecificationPart(self)
 
     @property
     def rules(self) -> Implicit:
@@ -197,9 +167,12 @@ class Frame:
         """Of a separate module procedure's body: the frame of its interface body (15.6.2.5)."""
         if self.unit.kind != "module procedure" or self.host is None:
             return None
-        found, _ = self.host.trace(self.unit.name)
-        if isinstance(found, Entity) and found.procedure is not None:
-            return found.frame.frame_of(found.procedure)
+        frame: Frame | None = self.host
+        while frame is not None:
+            body = frame.bodies.get(self.unit.name)
+            if body is not None and "module" in body.prefix:
+                return frame.frame_of(body)
+            frame = frame.host
         return None
 
     @property
@@ -227,9 +200,9 @@ class Frame:
         dummies = set(unit.dummies).union(*(entry.dummies for entry in self.entries))
         dummy = name in dummies
         result = unit.result == name and "function" in (unit.kind, unit.procedure)
-        result = result or any(name in (e.name, e.result) for e in self.entries) and bool(unit.result)
+        result = result or (any(name in (e.name, e.result) for e in self.entries) and bool(unit.result))
         procedure = self.subprograms.get(name) or self.bodies.get(name)
-        if procedure is None and name == unit.name and not result and self.host is None:
+        if procedure is None and name == unit.name and not (result or dummy or self.host):
             procedure = unit if unit.kind in SUBPROGRAMS else None
         if procedure is None and not result and any(name == e.name for e in self.entries):
             return Entity(self, name, external=True)
@@ -238,6 +211,7 @@ class Frame:
         function = self._statement_functions.get(name)
         if function is not None and not any(fact.bounds is not None for fact, _ in declaring):
             declaring = (*declaring, (function, False))
+            said = (*said, (function, False))
         if self.template is not None and not declaring and not procedure:
             if name in self.template.unit.dummies or name == self.template.unit.result:
                 return self.template.own(name)
@@ -405,7 +379,7 @@ class Frame:
         """Names followed by a parenthesis in the unit's own statements."""
         found: set[str] = set()
         for statement in self.statements():
-            if "(" in statement.text:
+            if "(" in statement.text and not ENTRY.match(statement.text):
                 found.update(_CALLED.findall(bare(statement.text).lower()))
         return frozenset(found)
 
@@ -429,88 +403,6 @@ class Frame:
         last = unit.contains or unit.closing
         end = len(everything) if last is None else last.ordinal
         return iter(everything[first:end])
-
-
-class _Part:
-    """A specification part sorted into USE, IMPORT, IMPLICIT and an index of words."""
-
-    def __init__(self, frame: Frame) -> None:
-        self.index: dict[str, list[Statement]] = {}
-        self.uses: list[tuple[Use, bool]] = []
-        self.imports: list[Import] = []
-        self.entries: list[Entry] = []
-        self.includes: list[str] = []
-        self.access: list[Statement] = []
-        self.generic_statements: list[str] = []
-        self.default_public = True
-        host = frame.host
-        if host is None or frame.unit.kind in ("interface body", *_HOSTLESS):
-            self.rules = Implicit()
-        else:
-            self.rules = host.rules
-        if frame.unit.kind != "associate":
-            for statement in frame.unit.specification:
-                self._read(frame, statement)
-        for child in frame.unit.children:
-            if child.kind == "enum":
-                self._enum(child)
-        self.groups = _groups(self.uses)
-
-    def _read(self, frame: Frame, statement: Statement) -> None:
-        text = statement.text
-        if statement.form != "fortran":
-            self.includes.append(re.sub(r"^.*[\s/'\"<](?=[^\s/'\"<>]+['\">]?\s*$)|['\">]", "", text))
-            return
-        first = words(text)[:1]
-        keyword = first[0] if first else ""
-        match keyword:
-            case "use" if (found := use(text)) is not None:
-                self.uses.append((found, frame.is_conditional(statement)))
-                return
-            case "import" if (imported := import_(text)) is not None:
-                self.imports.append(imported)
-                return
-            case "implicit":
-                self.rules = implicit(text, self.rules)
-                return
-            case "private" | "public":
-                self.access.append(statement)
-                if len(text.split()) == 1 and "(" not in text:
-                    self.default_public = keyword == "public"
-                    return
-            case "entry" if match := _ENTRY.match(text):
-                name, dummies, result = (part or "" for part in match.groups())
-                listed = tuple(part.lower() for part in split(dummies))
-                self.entries.append(Entry(name.lower(), listed, result.lower() or name.lower()))
-                return
-            case "generic":
-                self.generic_statements.append(text)
-        for word in set(words(text)):
-            self.index.setdefault(word, []).append(statement)
-
-    def _enum(self, unit: Unit) -> None:
-        """All enumerators of an ENUM as one statement, so that each follows the one before."""
-        lists = [re.sub(r"(?i)^enumerator\s*(?:::)?", "", s.text) for s in unit.specification]
-        if lists:
-            joined = replace(unit.specification[0], text="enumerator :: " + ",".join(lists))
-            for word in set(words(joined.text)):
-                self.index.setdefault(word, []).append(joined)
-
-
-def _groups(uses: list[tuple[Use, bool]]) -> tuple[Group, ...]:
-    by_module: dict[tuple[str, bool], list[Use]] = {}
-    for statement, conditional in uses:
-        by_module.setdefault((statement.module, conditional), []).append(statement)
-    return tuple(
-        Group(
-            module,
-            "".join({s.nature for s in same}),
-            any(not s.only for s in same),
-            tuple(pair for s in same for pair in s.names.items()),
-            conditional,
-        )
-        for (module, conditional), same in by_module.items()
-    )
 
 
 def _alike(said: tuple[tuple[Fact, bool], ...]) -> bool:

@@ -92,6 +92,8 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         if key == "kind":
             kind = value
             continue
+        if len(positional) + len(keywords) >= len(INTRINSICS[name].required):
+            _refuse_optional(name, value, lifting)
         lifted = _settled_argument(value, lifting)
         if key is None:
             positional.append(lifted)
@@ -125,6 +127,14 @@ def _constant_items(array: Array, lifting: Lifting) -> Array:
             item = item if isinstance(item.value, Name) else Scalar(integer(known), INTEGER)
         items.append(item)
     return replace(array, items=tuple(items))
+
+
+def _refuse_optional(name: str, value: Expr, lifting: Lifting) -> None:
+    """An absent dummy argument may be passed on to an optional one (15.5.2.12): not known here."""
+    if isinstance(value, Name):
+        meaning = lifting.scope.lookup(value.id)
+        if isinstance(meaning, Symbol) and "optional" in meaning.attributes:
+            raise Refusal("FT402", f"Argument '{value.id}' of {name.upper()} is OPTIONAL and may be absent")
 
 
 def _settled_argument(value: Expr, lifting: Lifting) -> Array:

@@ -34,7 +34,7 @@ def visible(frame: Frame) -> Defined:
     if not found:
         return Defined()
     unseen = any(
-        scope.unit.kind == "submodule" and scope.host is None or scope.unit.broken is not None
+        (scope.unit.kind == "submodule" and scope.host is None) or scope.unit.broken is not None
         for scope in _chain(frame)
     )
     return Defined(
@@ -62,15 +62,15 @@ def _here(frame: Frame, seen: frozenset[str]) -> Defined:
     bound: set[str] = set()
     for name in frame.types:
         entity = frame.own(name)
-        if entity is not None and entity.type is not None:
-            bound |= entity.bindings[1]
+        if entity is not None and entity.definition is not None:
+            bound |= entity.definition.bindings[1]
     incomplete = any(file not in LIBRARIES for file in frame.includes)
     for group in frame.groups:
         module = frame.world.module(group.module, group.nature)
         listed = {local for local, _ in group.names if "(" in local}
         if module is None:
             interfaces |= listed
-            incomplete = incomplete or group.bare and group.module not in LIBRARIES
+            incomplete = incomplete or (group.bare and group.module not in LIBRARIES)
             continue
         if group.module in seen or source(group.module) is not None:
             continue

@@ -140,7 +140,7 @@ class View:
     def pure(self) -> bool:
         """Whether that unit is PURE (or ELEMENTAL without IMPURE)."""
         prefix = self.frame.unit_frame.prefix
-        return "pure" in prefix or "elemental" in prefix and "impure" not in prefix
+        return "pure" in prefix or ("elemental" in prefix and "impure" not in prefix)
 
     def lookup(self, name: str) -> Meaning:
         """What ``name`` (any case) means here."""
@@ -282,7 +282,7 @@ class View:
         how = frozenset() if owner is frame else frozenset({"host"})
         if not isinstance(entity.meaning, Symbol):
             return Unresolved(name, "it is not declared")
-        symbol = self._symbol(entity, entity.meaning, name, how)
+        symbol = self._symbol(entity, entity.meaning, name, how | owner.added(name))
         return Procedure(name, "external", symbol) if called else symbol
 
     def _owner(self, name: str) -> Frame:
@@ -312,7 +312,7 @@ class View:
 
     def _type(self, entity: Entity) -> DerivedType | None:
         if id(entity) not in self._types:
-            derived = entity.derived
+            derived = None if entity.definition is None else entity.definition.derived
             if derived is not None and entity.frame.unit.broken is None:
                 parts = entity.components
                 components = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from fortrans.frontend.classify import What, classify
@@ -32,14 +32,9 @@ from fortrans.source import Source, Span
 _CPP = re.compile(r"#\s*(\w+)(?:\s+(\w+))?")
 
 
-@dataclass(slots=True)
-class _Branch:
-    """An open ``#if``: what was open when it began."""
-
-    frames: tuple[Frame, ...]
-
-
 class _Builder:
+    """Goes through the statements of a file and keeps what is open."""
+
     def __init__(self, source: Source) -> None:
         check_form(source)
         self.source = source
@@ -47,7 +42,7 @@ class _Builder:
         self.units: list[Unit] = []
         self.stack: list[Frame] = []
         self.constructs: tuple[Construct, ...] = ()
-        self.branches: list[_Branch] = []
+        self.branches: list[tuple[Frame, ...]] = []  # what was open at each open #if
         self.loose = False
         self.strange = False
         self.conditional: set[int] = set()
@@ -57,8 +52,6 @@ class _Builder:
         self.regions = Regions()
         self.key = 0
         self.opened: str | None = None
-
-    # -- what is open
 
     @property
     def unit(self) -> Unit | None:
@@ -80,8 +73,6 @@ class _Builder:
         if frame.construct is None or frame.kind in SCOPING:
             frame.unit.closing = statement
         self.regions.closed(len(self.stack))
-
-    # -- errors
 
     def _fail(self, message: str, line: int) -> None:
         """Raise InputError, or mark what is open as broken where the preprocessor may be why."""
@@ -107,14 +98,14 @@ class _Builder:
         word = match.group(1).lower() if match else ""
         match word:
             case "if" | "ifdef" | "ifndef":
-                self.branches.append(_Branch(tuple(self.stack)))
+                self.branches.append(tuple(self.stack))
             case "else" | "elif" if self.branches:
-                before = self.branches[-1].frames
+                before = self.branches[-1]
                 self._compare(before)
                 self.stack = list(before)
                 self.constructs = tuple(f.construct for f in self.stack if f.construct is not None)
             case "endif" if self.branches:
-                self._compare(self.branches.pop().frames)
+                self._compare(self.branches.pop())
             case "define" if match and match.group(2):
                 self.macros.add(match.group(2))
             case "include" if self.stack and not self.stack[-1].executing:

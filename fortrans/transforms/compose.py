@@ -28,6 +28,7 @@ from fortrans.ir.expr import (
     At,
     Call,
     Expr,
+    ImpliedDo,
     Name,
     Op,
     Reduce,
@@ -48,9 +49,9 @@ from fortrans.ir.sites import Assignment
 from fortrans.ir.symbols import INTEGER, Scope, Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
-from fortrans.transforms.accumulate import EXTREMES, SEARCHES
 from fortrans.transforms.conform import conform
-from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
+from fortrans.transforms.prune import prune
+from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable, prefers_rows
 from fortrans.transforms.split import Facts, canonical
 
 
@@ -120,9 +121,9 @@ class Composition:
         match value:
             case Apply(intrinsic) if not _has_rule(value):
                 self.kept.append(intrinsic.name.upper())
-                return Piece((), (Store(section.base, as_source(value)),))
+                return _as_written(section, value)
             case Constructor() if not _has_rule(value):
-                return Piece((), (Store(section.base, as_source(value)),))
+                return _as_written(section, value)
             case _:
                 return self.store(section, value, rows=True)
 
@@ -157,7 +158,7 @@ class Composition:
                 case Reduce():
                     depends = free(x, frozenset(order))
                     direct = top and rows and len(depends) == len(order) and bool(order)
-                    if depends and _prefers_rows(x):
+                    if depends and prefers_rows(x):
                         if not direct:
                             return kept(x)
                     elif not _is_outer(depends, order):
@@ -246,6 +247,8 @@ class Composition:
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
+        if isinstance(value, Apply | Constructor) and rank(value) and not _has_rule(value):
+            raise Refusal("FT403", f"{_what(value)} alone has no element rule, it is left to the compiler")
         captured = Piece()
         for capture in self.site.captures:
             self.own.add(capture.name)
@@ -264,13 +267,16 @@ class Composition:
             )
         else:
             filled, copy = self.temporary(value)
+            if self.site.reallocates:
+                # The left side's own sizes are gone once it is deallocated.
+                copy = replace(copy, axes=tuple(_sized(copy.base, d) for d in range(rank(copy))))
             code, because = "FT104", reason
             body = filled + self._realloc(target, copy) + self.store(target, copy, rows=False)
         return self._planned(captured + body, code, because)
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
         return Plan(
-            (Block(_once_each(piece.declarations), piece.statements),),
+            (prune(Block(_once_each(piece.declarations), piece.statements)),),
             code,
             tuple(dict.fromkeys(self.temporaries)),
             tuple(dict.fromkeys(self.kept)),
@@ -358,6 +364,19 @@ def conflict_in_subscripts(target: Ref, scope: Scope, own: frozenset[str]) -> bo
     )
 
 
+def _as_written(section: Section, value: Array) -> Piece:
+    """The array by one assignment, as the user wrote it; implied DO variables need a declaration."""
+    source = as_source(value)
+    loops = [x.name for x in walk(source) if isinstance(x, ImpliedDo)]
+    return Piece(
+        tuple(Declaration(name, INTEGER) for name in dict.fromkeys(loops)), (Store(section.base, source),)
+    )
+
+
+def _sized(base: Expr, d: int) -> Triplet:
+    return Triplet(ONE, ONE, Call("size", (base, integer(d + 1))), full=True)
+
+
 # ---- small questions --------------------------------------------------------------------
 
 
@@ -402,22 +421,6 @@ def _has_rule(array: Array) -> bool:
 def _is_outer(depends: frozenset[str], order: tuple[str, ...]) -> bool:
     """Whether the loops depended on are the outermost ones, so that the value is computed once."""
     return set(order[: len(depends)]) == depends
-
-
-def _prefers_rows(reduce: Reduce) -> bool:
-    """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
-    if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
-        return False
-    if reduce.op in EXTREMES and reduce.mask is not None and reduce.type.name == "real":
-        return False
-    along = names(reduce.at[0])
-    across = {reduce.indices[0][0].id}
-    score = 0
-    for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
-        if isinstance(x, Ref) and x.subscripts:
-            inside = names(x.subscripts[0])
-            score += bool(inside & along) - bool(inside & across)
-    return score > 0
 
 
 def _expensive(array: Array) -> bool:

@@ -29,6 +29,7 @@ from fortrans.ir.expr import (
     names,
     substitute,
     transform,
+    walk,
 )
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
@@ -123,7 +124,7 @@ class Lowering:
         if rest:
             inner = self.build(tuple(rest), value, sink, turns)
             return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
-        if isinstance(sink, Put) and sink.rows and isinstance(value, Reduce):
+        if isinstance(sink, Put) and sink.rows and isinstance(value, Reduce) and prefers_rows(value):
             return self._rows(span, value, sink, turns)
         if turns and (where := _turning(value, span.index)) is not None:
             return self._split(span, value, sink, where, turns)
@@ -274,6 +275,22 @@ class Lowering:
         if self.facts.holds(last, first):
             return Piece((), inner.body)
         return Piece((), (If(at_least(last, first), inner.body),))
+
+
+def prefers_rows(reduce: Reduce) -> bool:
+    """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
+    if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
+        return False
+    if reduce.op in EXTREMES and reduce.mask is not None and reduce.type.name == "real":
+        return False
+    along = names(reduce.at[0])
+    across = {reduce.indices[0][0].id}
+    score = 0
+    for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
+        if isinstance(x, Ref) and x.subscripts:
+            inside = names(x.subscripts[0])
+            score += bool(inside & along) - bool(inside & across)
+    return score > 0
 
 
 # ---- looking into a value ---------------------------------------------------------

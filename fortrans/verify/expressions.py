@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from random import Random
 
@@ -268,6 +270,15 @@ class Expressions:
 
     # Rules: each gives a value, or None where it does not apply
 
+    @contextmanager
+    def _pure(self) -> Iterator[None]:
+        """No impure reference: a processor may skip an operand that cannot change the value."""
+        left, self._impure_left = self._impure_left, False
+        try:
+            yield
+        finally:
+            self._impure_left = left
+
     def _shift(self) -> str:
         if self._chance(0.7):
             number = self.random.randint(-6, 6)
@@ -327,9 +338,10 @@ class Expressions:
         return Value(f"reshape({source.text}, {self._shape(shape)}{pad}{order})", bound)
 
     def _merge(self, kind: str, shape: Shape, depth: int) -> Value:
-        mask = self.expression("l", shape if self._chance(0.8) else (), depth - 1)
-        one = self.expression(kind, shape, depth - 1)
-        two = self.expression(kind, shape if self._chance(0.7) else (), depth - 1)
+        with self._pure():
+            mask = self.expression("l", shape if self._chance(0.8) else (), depth - 1)
+            one = self.expression(kind, shape, depth - 1)
+            two = self.expression(kind, shape if self._chance(0.7) else (), depth - 1)
         return Value(f"merge({one.text}, {two.text}, {mask.text})", max(one.bound, two.bound))
 
     def _operands(self, kind: str, shape: Shape, depth: int) -> tuple[Value, Value]:
@@ -395,10 +407,11 @@ class Expressions:
         return Value(f"({one.text} {self.random.choice(['<', '>', '==', '/=', '<='])} {two.text})")
 
     def _logical(self, kind: str, shape: Shape, depth: int) -> Value:
-        one = self.expression(kind, shape, depth - 1)
-        if self._chance(0.3):
-            return Value(f"(.not. {one.text})")
-        two = self.expression(kind, shape if self._chance(0.7) else (), depth - 1)
+        with self._pure():
+            one = self.expression(kind, shape, depth - 1)
+            if self._chance(0.3):
+                return Value(f"(.not. {one.text})")
+            two = self.expression(kind, shape if self._chance(0.7) else (), depth - 1)
         name = self.random.choice([".and.", ".or.", ".eqv.", ".neqv."])
         return Value(f"({one.text} {name} {two.text})")
 
@@ -420,7 +433,9 @@ class Expressions:
         name = self.random.choice(["sum", "sum", "maxval", "minval", "product"])
         if kind == "z8" or (name != "sum" and 0 in inner):
             name = "sum"
-        value = self._small(kind, self.expression(kind, inner, depth - 1), INSIDE / 32)
+        masked = name in ("sum", "product") and self._chance(0.3)
+        with self._pure() if masked else nullcontext():
+            value = self._small(kind, self.expression(kind, inner, depth - 1), INSIDE / 32)
         bound = value.bound
         if name == "product":
             count = math.prod(inner) if whole else extent
@@ -431,8 +446,10 @@ class Expressions:
         if name == "sum":
             bound *= max(1, math.prod(inner) if whole else extent)
         mask = ""
-        if name in ("sum", "product") and self._chance(0.3):
-            mask = f", mask={self.expression('l', inner if self._chance(0.8) else (), 1).text}"
+        if masked:
+            with self._pure():
+                where_true = self.expression("l", inner if self._chance(0.8) else (), 1)
+            mask = f", mask={where_true.text}"
         if mask and not whole:
             where = f", dim={dim}"
         return Value(f"{name}({value.text}{where}{mask})", bound)

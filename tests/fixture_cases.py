@@ -103,7 +103,8 @@ def parses(text: str) -> bool:
 
     try:
         ParserFactory().create(std="f2008")(FortranStringReader(text, ignore_comments=False))
-    except Exception:  # fparser fails with exceptions of several kinds, AttributeError among them
+    # fparser fails with exceptions of several kinds, AttributeError among them.
+    except Exception:  # noqa: BLE001
         return False
     return True
 
@@ -140,9 +141,7 @@ def broken_laws(
     return [answer for answer in answers if answer is not None]
 
 
-def differences(
-    case: Case, source: Source, output: Source, levels: Sequence[Sequence[str]]
-) -> list[str]:
+def differences(case: Case, source: Source, output: Source, levels: Sequence[Sequence[str]]) -> list[str]:
     """How the programs differ when built with each of ``levels``; new warnings count."""
     problems: list[str] = []
     for level in levels:
@@ -198,9 +197,7 @@ def try_case(
     return Outcome(output, remarks, tuple(broken))
 
 
-def bless_case(
-    case: Case, rewriter: Rewriter, full_parse: Callable[[str], bool] = parses
-) -> Outcome:
+def bless_case(case: Case, rewriter: Rewriter, full_parse: Callable[[str], bool] = parses) -> Outcome:
     """Write expected and remarks of ``case``, unless a law is broken at any level."""
     outcome = try_case(case, rewriter, (CHECKED, OPTIMISED), full_parse, always=True)
     if not outcome.broken:

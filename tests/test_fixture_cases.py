@@ -53,9 +53,7 @@ GOOD = "  a = a(:) / a(1)\n"
 def test_good_tool_is_blessed(case: Case) -> None:
     assert bless_case(case, Replacing((LINE, GOOD))).broken == ()
     assert case.expected.read_text() == PROGRAM.replace(LINE, GOOD)
-    assert case.remarks.read_text() == (
-        "input.f90:5: FT101 [passed] Assignment to 'a' became a loop\n"
-    )
+    assert case.remarks.read_text() == ("input.f90:5: FT101 [passed] Assignment to 'a' became a loop\n")
 
 
 def test_tool_that_does_nothing_is_blessed(case: Case) -> None:

@@ -72,8 +72,10 @@ def test_reexport_in_any_order() -> None:
 
 
 def test_generics_merge_and_procedures_are_known() -> None:
-    other = "module c\ninterface gen\nmodule procedure h\nend interface\ncontains\n" \
-        "subroutine h(x)\nlogical x\nend subroutine\nend module\n"  # fmt: skip
+    other = (
+        "module c\ninterface gen\nmodule procedure h\nend interface\ncontains\n"
+        "subroutine h(x)\nlogical x\nend subroutine\nend module\n"
+    )
     view = sub("use a\nuse c", A, KINDS, other)
     found = view.lookup("gen")
     assert isinstance(found, Generic) and found.specifics is not None
@@ -96,8 +98,8 @@ def test_a_local_declaration_comes_first_then_use_then_host() -> None:
     view = scope(text, "x = 1", A, KINDS)
     assert symbol(view, "v").origin == "module a"
     assert symbol(view, "z").origin == "module h" and symbol(view, "z").attributes == {"host"}
-    hosted = scope(text.replace("use a, only: v, w\n", "").replace("module h\n", "module h\nuse a, only: n\n"),
-                   "x = 1", A, KINDS)  # fmt: skip
+    moved = text.replace("use a, only: v, w\n", "").replace("module h\n", "module h\nuse a, only: n\n")
+    hosted = scope(moved, "x = 1", A, KINDS)
     assert symbol(hosted, "n").attributes >= {"use", "host", "parameter"}
 
 
@@ -139,7 +141,7 @@ def test_cyclic_use_ends() -> None:
 
 def test_one_module_twice_is_an_error() -> None:
     first, second = program("module m\nend module\n", "a.f90"), program("\nmodule m\nend module\n", "b.f90")
-    with pytest.raises(InputError, match="Module 'm' is also defined in 'a.f90'") as raised:
+    with pytest.raises(InputError, match=r"Module 'm' is also defined in 'a\.f90'") as raised:
         index([first, second])
     assert raised.value.path == "b.f90" and raised.value.line == 2
     assert index([first, program("module m\nend module\n", "a.f90")]).modules["m"][0] is first

@@ -229,7 +229,8 @@ def test_implicit_variable_with_an_intrinsics_name() -> None:
 def test_declared_scalars_used_as_functions() -> None:
     text = (
         "subroutine s(d)\nreal :: d, f, y, arr(2)\nlogical :: l\ncharacter(9) :: c, cf\n"
-        "x = 1\ny = f(1) + d(2) + arr(1) + g(3)\nif (y > 0.and.l(2)) y = o % y (2)\nc = c(1:2) // cf(4)\nend subroutine\n"
+        "x = 1\ny = f(1) + d(2) + arr(1) + g(3)\nif (y > 0.and.l(2)) y = o % y (2)\n"
+        "c = c(1:2) // cf(4)\nend subroutine\n"
     )
     view = scope(text)
     f, d, cf, g = (view.lookup(name) for name in ("f", "d", "cf", "g"))
@@ -450,6 +451,19 @@ def test_contradictions() -> None:
     assert symbol(view, "d").type == Type("real", "wp", "real(wp)")
 
 
+def test_kind_text_is_repeated_where_it_says_the_same() -> None:
+    text = (
+        "module m\ninteger, parameter :: wp = 8\nreal(selected_real_kind(p=15)) :: a\n"
+        "real(kind(1.0_wp)) :: b\n"
+        "contains\nsubroutine s\n{}x = 1\nend subroutine\nend module\n"
+    )
+    plain = scope(text.format(""))
+    assert symbol(plain, "a").type.spelling == "real(selected_real_kind(p=15))"
+    assert symbol(plain, "b").type.spelling == "real(kind(1.0_wp))"
+    hidden = scope(text.format("integer, parameter :: wp = 4\n"))
+    assert symbol(hidden, "b").type == Type("real", 8, "real(kind(b))")
+
+
 def test_a_guarded_file_is_like_any_other() -> None:
     text = "#ifndef G\n#define G\nsubroutine s\nreal :: a(3)\nx = 1\nend subroutine\n#endif\n"
     assert symbol(scope(text), "a").rank == 1
@@ -459,9 +473,11 @@ def test_definitions_that_need_themselves_end() -> None:
     view = sub(
         "type, extends(u) :: t\nend type\ntype, extends(t) :: u\nend type\n"
         "real :: a(size(a))\ninteger, parameter :: k = kind(k), l = m, m = l\n"
-        "integer(i) :: i\ntype(t) :: o"
+        "integer(i) :: i\ntype(t) :: o\nprocedure(p1) :: p2\nprocedure(p2) :: p1\n"
+        "procedure(s) :: p3",
+        dummies="p3",
     )
-    for name in ("t", "u", "a", "k", "l", "m", "i", "o"):
+    for name in ("s", "p1", "p2", "p3", "t", "u", "a", "k", "l", "m", "i", "o"):
         view.lookup(name)
     assert view.constant(Name("l")) is None
     assert symbol(view, "a").rank == 1

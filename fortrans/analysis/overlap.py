@@ -25,6 +25,11 @@ from fortrans.ir.expr import (
 from fortrans.ir.symbols import Procedure, Scope, Symbol
 
 
+INQUIRIES = frozenset(
+    "size lbound ubound shape kind len huge tiny epsilon precision range bit_size".split()
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """``read`` may be read after it was stored; ``alias`` says how it relates to the target."""
@@ -76,6 +81,9 @@ def _reads(
         case Opaque(_, ids):
             for id in sorted(ids):
                 yield Read(Name(id), when)
+        case Call(name, _) if name in INQUIRIES:
+            # Bounds, sizes and kinds do not change when elements are stored.
+            return
         case _:
             for child in children(expr):
                 yield from _reads(child, loops, when, floor)

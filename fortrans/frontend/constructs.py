@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fortrans.frontend.brought import Given, Unknown
 from fortrans.frontend.declarations import Fact, TypeSpec, type_spec
-from fortrans.frontend.entities import Entity, Given, Maybe, Unknown
+from fortrans.frontend.entities import Entity, Maybe
 from fortrans.frontend.frames import Frame
 from fortrans.frontend.tokens import NAME, closing, split
 from fortrans.frontend.types import read, type_at

@@ -51,7 +51,9 @@ class Fact:
     arguments: tuple[str, ...] = ()
 
 
-_NONE: frozenset[str] = frozenset()
+ACCESS = frozenset({"public", "private"})
+ADDED = frozenset({"asynchronous", "volatile", "namelist"})
+"""What may be said of a name that is declared elsewhere."""
 _INTRINSIC_TYPE = re.compile(
     r"(double\s*precision|double\s*complex|integer|real|complex|logical|character|byte)"
     r"(?![A-Za-z0-9_$%])",
@@ -78,7 +80,8 @@ def facts(text: str) -> tuple[Fact, ...]:
     if _STATEMENT_FUNCTION.match(text) and (function := statement_function(text)):
         return (function,)
     if _INTRINSIC_TYPE.match(text) or _PARENTHESISED.match(text):
-        if (declared := type_declaration(text)) is not None:
+        declared = type_declaration(text)
+        if declared is not None:
             return declared
     word = _WORD.match(text)
     if word is None:
@@ -362,3 +365,17 @@ def statement_function(text: str) -> Fact | None:
         initial=match.group(3).strip(),
         arguments=arguments,
     )
+
+
+def alike(said: tuple[tuple[Fact, bool], ...]) -> bool:
+    """Whether branches of ``#if`` declare one named constant with different values only."""
+    facts_ = {replace(fact, initial=None) for fact, _ in said}
+    constant = all("parameter" in fact.attributes and fact.bounds is None for fact, _ in said)
+    return len(facts_) == 1 and len(said) > 1 and constant
+
+
+def declares(fact: Fact) -> bool:
+    """Whether a fact makes its name local, rather than only adding to what it is."""
+    if fact.spec or fact.bounds is not None or fact.intent or fact.initial is not None:
+        return True
+    return bool(fact.attributes - ACCESS - ADDED) or not fact.attributes

@@ -113,7 +113,7 @@ class TypeDefinition:
         if self.unit.opening is None:
             return None
         assignment, final = self.inherits()
-        bound, specs, _ = self.bindings
+        bound, _, _ = self.bindings
         above, seen = self.parent, {id(self)}
         while above is not None and id(above) not in seen:
             seen.add(id(above))

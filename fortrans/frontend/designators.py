@@ -180,7 +180,7 @@ def _subscript(so_far: Expr, symbol: Symbol, d: int, subscript: Expr, lifting: L
             if constant(stride) == 0:
                 raise Refusal("FT202", f"Stride of a section of '{symbol.name}' is zero")
             # Absent bounds are those of the array whatever the stride's sign (9.5.3.3.2).
-            lower = lower_bound(so_far, symbol, d) if first is None else lifting.settled(first)
+            lower = lower_bound(so_far, symbol, d, lifting.scope) if first is None else lifting.settled(first)
             upper = upper_bound(so_far, symbol, d) if last is None else lifting.settled(last)
             return Triplet(lower, stride, _default(section_extent(lower, upper, stride), lifting.scope))
         case _:
@@ -210,14 +210,15 @@ def section_extent(lower: Expr, upper: Expr, stride: Expr) -> Expr:
 
 
 def _whole(so_far: Expr, symbol: Symbol, d: int, scope: Scope) -> Triplet:
-    return Triplet(lower_bound(so_far, symbol, d), ONE, extent(so_far, symbol, d, scope), full=True)
+    return Triplet(lower_bound(so_far, symbol, d, scope), ONE, extent(so_far, symbol, d, scope), full=True)
 
 
-def lower_bound(designated: Expr, symbol: Symbol, d: int) -> Expr:
+def lower_bound(designated: Expr, symbol: Symbol, d: int, scope: Scope) -> Expr:
     """The lower bound of dimension ``d`` (0-based) of an array: declared where that still holds."""
     dim = symbol.dims[d]
-    if dim.lower is not None and _holds(symbol, d):
-        return dim.lower
+    if dim.lower is not None and (_holds(symbol, d) or constant(dim.lower) is not None):
+        if _default(dim.lower, scope) is dim.lower:
+            return dim.lower
     return Call("lbound", (designated, integer(d + 1)))
 
 

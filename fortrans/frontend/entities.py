@@ -84,6 +84,7 @@ class Entity:
         self.external = external
         self.parts = parts
         self.incomplete = incomplete
+        self._followed = False
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -245,16 +246,25 @@ class Entity:
         """EXTERNAL, or ``procedure(interface)``: as much as its interface says."""
         form = "dummy" if self.dummy else "external"
         if spec is not None and spec.name == "procedure":
-            if spec.derived is None:
+            interface = self._interface(spec.derived)
+            if interface is None:
                 return Procedure(self.name, form)  # type: ignore[arg-type]
-            found, _ = self.frame.trace(spec.derived)
-            if isinstance(found, Entity) and found is not self:
-                if isinstance(found.meaning, Procedure):
-                    return replace(found.meaning, name=self.name, form=form, host="")  # type: ignore[arg-type]
-            return Procedure(self.name, form)  # type: ignore[arg-type]
+            return replace(interface, name=self.name, form=form, host="")  # type: ignore[arg-type]
         typed = next((fact.spec for fact in self.facts if fact.spec is not None), None)
         result = None if typed is None else self._symbol(typed)
         return Procedure(self.name, form, result)  # type: ignore[arg-type]
+
+    def _interface(self, name: str | None) -> Procedure | None:
+        """The procedure whose interface ``procedure(name)`` takes; None for one that needs itself."""
+        if name is None or self._followed:
+            return None
+        found, _ = self.frame.trace(name)
+        if not isinstance(found, Entity):
+            return None
+        self._followed = True
+        meaning = found.meaning
+        self._followed = False
+        return meaning if isinstance(meaning, Procedure) else None
 
     @property
     def statement(self) -> Fact | None:
@@ -345,53 +355,6 @@ class Entity:
     def components(self) -> Mapping[str, Entity]:
         """The components of the derived type defined under this name."""
         return {} if self.definition is None else self.definition.components
-
-
-class Unknown(Entity):
-    """A name that cannot be decided."""
-
-    def __init__(self, frame: Frame, name: str, why: str) -> None:
-        super().__init__(frame, name)
-        self.why = why
-
-    @cached_property
-    def meaning(self) -> Meaning:
-        return Unresolved(self.name, self.why)
-
-
-class Given(Entity):
-    """A name whose symbol is made by a construct; ``of`` is what its derived type is that of."""
-
-    def __init__(self, frame: Frame, symbol: Symbol, spec: TypeSpec | None, of: Frame) -> None:
-        super().__init__(frame, symbol.name)
-        self.symbol = symbol
-        self.given = spec
-        self.of = of
-
-    @cached_property
-    def meaning(self) -> Meaning:
-        return self.symbol
-
-    @cached_property
-    def type_entity(self) -> Entity | None:
-        if self.given is None or self.given.derived in (None, "*"):
-            return None
-        found, _ = self.of.trace((self.given.derived or "").partition("(")[0].strip())
-        return found.as_type if isinstance(found, Entity) else None
-
-
-def merged(frame: Frame, name: str, found: tuple[Entity, ...], incomplete: bool) -> Entity:
-    """One entity for all that come under one name: generics merge, a type may stand beside them."""
-    if len(found) == 1 and (found[0].interfaces is None or not incomplete):
-        return found[0]
-    types = {id(entity.as_type) for entity in found if entity.as_type is not None}
-    generic = [entity for entity in found if entity.interfaces is not None]
-    if len(types) > 1 or any(e.interfaces is None and e.as_type is None for e in found):
-        return Unknown(frame, name, "it comes from more than one place")
-    if not generic:
-        return found[0]
-    listed = tuple(units for entity in generic for units in entity.interfaces or ())
-    return Entity(frame, name, interfaces=listed, parts=found, incomplete=incomplete)
 
 
 def prefix_type(unit: Unit) -> TypeSpec | None:

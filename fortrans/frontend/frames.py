@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.associations import Implicit
-from fortrans.frontend.declarations import Fact, facts, statement_function
-from fortrans.frontend.entities import Entity, Maybe, Unknown, merged
+from fortrans.frontend.brought import Unknown, merged
+from fortrans.frontend.declarations import ACCESS, ADDED, Fact, alike, declares, facts, statement_function
+from fortrans.frontend.entities import Entity, Maybe
 from fortrans.frontend.intrinsic_modules import may_bring
 from fortrans.frontend.intrinsic_names import INTRINSICS
 from fortrans.frontend.lines import Statement
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 CONDITIONAL = "it is declared under '#if'"
 SUBPROGRAMS = frozenset({"subroutine", "function", "module procedure"})
 _CONSTRUCTS = frozenset({"block", "associate"})
-_ACCESS = frozenset({"public", "private"})
-_ADDED = frozenset({"asynchronous", "volatile", "namelist"})
 _CALLED = re.compile(r"%\s*[a-z]\w*|(?<![\w$])([a-z]\w*)\s*\(", re.I)
 Found = Entity | Maybe | None
 
@@ -121,7 +120,7 @@ class Frame:
     def added(self, name: str) -> frozenset[str]:
         """VOLATILE and ASYNCHRONOUS given here to a name that comes from elsewhere (8.5.4)."""
         said = [fact.attributes for fact, _ in self.facts(name)]
-        return frozenset().union(*said) & _ADDED if said else frozenset()
+        return frozenset().union(*said) & ADDED if said else frozenset()
 
     # -- children
 
@@ -196,7 +195,7 @@ class Frame:
     def _declared(self, name: str) -> Entity | None:
         unit = self.unit
         said = self.facts(name)
-        declaring = tuple((f, c) for f, c in said if _declares(f))
+        declaring = tuple((f, c) for f, c in said if declares(f))
         dummies = set(unit.dummies).union(*(entry.dummies for entry in self.entries))
         dummy = name in dummies
         result = unit.result == name and "function" in (unit.kind, unit.procedure)
@@ -212,9 +211,10 @@ class Frame:
         if function is not None and not any(fact.bounds is not None for fact, _ in declaring):
             declaring = (*declaring, (function, False))
             said = (*said, (function, False))
-        if self.template is not None and not declaring and not procedure:
-            if name in self.template.unit.dummies or name == self.template.unit.result:
-                return self.template.own(name)
+        interface = self.template
+        arguments = (*interface.unit.dummies, interface.unit.result) if interface else ()
+        if interface is not None and name in arguments and not (declaring or procedure):
+            return interface.own(name)
         if not (declaring or dummy or result or procedure or type_ or generics is not None):
             return None
         units = [u for u in (procedure, type_, *(generics or ())) if u is not None and u is not unit]
@@ -222,7 +222,7 @@ class Frame:
             u.opening is not None and self.is_conditional(u.opening) for u in units
         )
         if conditional:
-            if units or not _alike(declaring):
+            if units or not alike(declaring):
                 return Unknown(self, name, CONDITIONAL)
             said = tuple((replace(fact, initial=""), c) for fact, c in declaring)
         return Entity(
@@ -326,7 +326,7 @@ class Frame:
         kind = self.types.get(name)
         if kind is not None and kind.opening is not None:
             said |= frozenset(words(kind.opening.text.partition("::")[0]))
-        if said & _ACCESS:
+        if said & ACCESS:
             return "public" in said
         return self._part.default_public
 
@@ -364,13 +364,8 @@ class Frame:
 
     def _imports(self, name: str) -> bool:
         """Whether host association can bring ``name`` (19.5.1.4, IMPORT)."""
-        imports = self._part.imports
-        if any(i.form == "none" for i in imports):
-            return False
-        listed = any(name in i.names for i in imports)
-        if self.unit.kind == "interface body" and "module" not in self.unit.prefix:
-            return listed or any(i.form == "all" for i in imports)
-        return listed or not any(i.form == "only" for i in imports)
+        explicit = self.unit.kind == "interface body" and "module" not in self.unit.prefix
+        return self._part.imported(name, explicit)
 
     # -- how names are used
 
@@ -403,17 +398,3 @@ class Frame:
         last = unit.contains or unit.closing
         end = len(everything) if last is None else last.ordinal
         return iter(everything[first:end])
-
-
-def _alike(said: tuple[tuple[Fact, bool], ...]) -> bool:
-    """Whether branches of ``#if`` declare one named constant with different values only."""
-    facts_ = {replace(fact, initial=None) for fact, _ in said}
-    constant = all("parameter" in fact.attributes and fact.bounds is None for fact, _ in said)
-    return len(facts_) == 1 and len(said) > 1 and constant
-
-
-def _declares(fact: Fact) -> bool:
-    """Whether a fact makes its name local, rather than only adding to what it is."""
-    if fact.spec or fact.bounds is not None or fact.intent or fact.initial is not None:
-        return True
-    return bool(fact.attributes - _ACCESS - _ADDED) or not fact.attributes

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fortrans.frontend.brought import Given
 from fortrans.frontend.constants import evaluate
 from fortrans.frontend.constructs import Names, names_of
 from fortrans.frontend.declarations import TypeSpec
-from fortrans.frontend.entities import Entity, Given, Maybe
+from fortrans.frontend.entities import Entity, Maybe
 from fortrans.frontend.frames import Frame
 from fortrans.frontend.intrinsic_names import INTRINSICS
 from fortrans.frontend.modules import ModuleIndex, World

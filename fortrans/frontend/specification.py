@@ -105,6 +105,15 @@ class SpecificationPart:
         for word in set(words(text)):
             self.index.setdefault(word, []).append(statement)
 
+    def imported(self, name: str, explicit: bool) -> bool:
+        """Whether IMPORT lets ``name`` in; ``explicit``: nothing comes in without it (8.8)."""
+        if any(i.form == "none" for i in self.imports):
+            return False
+        listed = any(name in i.names for i in self.imports)
+        if explicit:
+            return listed or any(i.form == "all" for i in self.imports)
+        return listed or not any(i.form == "only" for i in self.imports)
+
     def _enum(self, unit: Unit) -> None:
         """All enumerators of an ENUM as one statement, so that each follows the one before."""
         lists = [re.sub(r"(?i)^enumerator\s*(?:::)?", "", s.text) for s in unit.specification]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fortrans.frontend.frames import Frame
 
 _SIMPLE = re.compile(rf"(\d+)|({NAME})")
-_KEYWORDS = frozenset({"len", "kind"})
+_KEYWORD = re.compile(rf"\b{NAME}\s*=(?!=)")
 
 
 @lru_cache(maxsize=65536)
@@ -80,13 +80,18 @@ def type_at(spec: TypeSpec, home: Frame, view: Frame, name: str | None) -> Type:
             return Type(spec.name, None, f"type({derived})", None, derived)
         return Type(spec.name, None, "", None, derived)
     text = _kind_text(spec, kind, home, view, name)
-    if isinstance(kind, str) and not all_same(words(kind), home, view):
+    if isinstance(kind, str) and not all_same(_words(kind), home, view):
         kind = f"{kind}@{home.label}"
     if spec.name == "character":
         return _character(spec, kind, text, home, view, name)
     if text is None:
         return Type(spec.name, kind, "")
     return Type(spec.name, kind, f"{spec.name}({text})" if text else _plain(spec))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The names a kind text depends on: no argument keywords, but kind parameters of literals."""
+    return words(_KEYWORD.sub("", text))
 
 
 def _plain(spec: TypeSpec) -> str:
@@ -101,7 +106,7 @@ def _kind_text(
         return "" if spec.name == "real" and spec.stars == 0 else str(kind)
     if spec.kind is None:
         return ""
-    if all_same(words(spec.kind), home, view):
+    if all_same(_words(spec.kind), home, view):
         return spec.kind
     if name is not None and view.trace("kind")[0] is None:
         return f"kind({name})"
@@ -133,7 +138,7 @@ def _length(spec: TypeSpec, home: Frame, view: Frame, name: str | None) -> Expr 
         return ONE
     if spec.length == ":":
         return None
-    inquiry = None if name is None else Call("len", (Name(name),))
+    inquiry = None if name is None or view.trace("len")[0] else Call("len", (Name(name),))
     if spec.length == "*":
         return inquiry
     length = read(spec.length)

@@ -230,7 +230,7 @@ def section_element(section: Section, index: Index) -> Expr:
             case Fixed(value):
                 subscripts.append(value)
             case Triplet(lower, stride, _):
-                subscripts.append(add(lower, mul(stride, sub(next(rest), ONE))))
+                subscripts.append(add(mul(stride, sub(next(rest), ONE)), lower))
             case Vector(inner):
                 subscripts.append(element(inner, (next(rest),)))
     result: Expr = Ref(section.base, tuple(subscripts)) if subscripts else section.base

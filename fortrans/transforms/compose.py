@@ -46,13 +46,20 @@ from fortrans.ir.expr import (
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Allocate, Block, Deallocate, Declaration, If, Stmt, Store
 from fortrans.ir.sites import Assignment
-from fortrans.ir.symbols import INTEGER, Scope, Type
+from fortrans.ir.symbols import INTEGER, Intrinsic, Scope, Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
+from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
-from fortrans.transforms.prune import prune
+from fortrans.transforms.prune import mentioned, prune
 from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable, prefers_rows
 from fortrans.transforms.split import Facts, canonical
+
+
+# Intrinsic procedures that emitted code may call: the scope must not give these names to others.
+OURS = frozenset(
+    "allocated huge iand ieor int ior kind lbound len max merge min modulo not real repeat size ubound".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +78,17 @@ class Composition:
     """One statement being composed."""
 
     site: Assignment
-    fresh: Fresh
-    facts: Facts = field(default_factory=Facts)
-    own: set[str] = field(default_factory=set)
+    captures: Captures
     temporaries: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+
+    @property
+    def fresh(self) -> Fresh:
+        return self.captures.fresh
+
+    @property
+    def own(self) -> set[str]:
+        return self.captures.own
 
     # ---- a store with all it needs ----------------------------------------------
 
@@ -90,8 +103,8 @@ class Composition:
         indices = tuple(span.index for span in loops)
         before, what = self._keep(what, indices, rows and _same_type(target.type, value.type))
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
-        captured, inside, what = self._capture(inside, what, frozenset(indices))
-        lowering = Lowering(self.fresh, self.facts)
+        captured, loops, inside, what = self.captures.take(loops, inside, what)
+        lowering = Lowering(self.fresh, self.captures.facts)
         put = Put(inside, rows and _same_type(target.type, value.type))
         nest = lowering.build(loops, canonical(what), put)
         return Piece(declared) + before + captured + nest
@@ -180,75 +193,13 @@ class Composition:
             total += piece
         return total, settled
 
-    # ---- integers read once ---------------------------------------------------------
-
-    def _capture(self, target: Expr, value: Expr, loops: frozenset[str]) -> tuple[Piece, Expr, Expr]:
-        """Bounds, sizes and reduced shifts in subscripts are read once, before the nest (rule 13)."""
-        known: dict[Expr, Expr] = {}
-        piece = Piece()
-
-        def visit(x: Expr, index: bool) -> Expr | None:
-            match x:
-                case Ref(base, subscripts):
-                    return Ref(go(base, index), tuple(go(s, True) for s in subscripts))
-                case Select(test, then, other):
-                    return Select(go(test, True), go(then, index), go(other, index))
-                case Call("lbound" | "ubound" | "size" | "modulo" | "max" | "min" | "int" as name, _) if index:
-                    moving = {i.id for r in walk(value) if isinstance(r, Reduce) for i, _ in r.indices}
-                    if names(x) & (loops | moving):
-                        return None
-                    if x not in known:
-                        known[x] = self._captured(name, x, captures)
-                    return known[x]
-                case _:
-                    return None
-
-        def go(x: Expr, index: bool) -> Expr:
-            return transform(x, lambda y: visit(y, index))
-
-        captures: list[tuple[str, Expr]] = []
-        target, value = canonical(go(target, False)), canonical(go(value, False))
-        for name, what in captures:
-            piece += Piece((Declaration(name, INTEGER),), (Store(Name(name), what),))
-        return piece, target, value
-
-    def _captured(self, name: str, call: Call, captures: list[tuple[str, Expr]]) -> Expr:
-        match name:
-            case "lbound":
-                offset = self.fresh.name("off")
-                captures.append((offset, sub(call, ONE)))
-                result: Expr = add(Name(offset), ONE)
-                self.own.add(offset)
-                return result
-            case "modulo":
-                shift = self.fresh.name("shift")
-                captures.append((shift, call))
-                self._learn(shift, call)
-                self.own.add(shift)
-                return Name(shift)
-            case _:
-                local = self.fresh.name("n")
-                captures.append((local, call))
-                self.own.add(local)
-                return Name(local)
-
-    def _learn(self, shift: str, call: Call) -> None:
-        """A shift reduced modulo n lies within 0 and n."""
-        match call.args[1]:
-            case Call("max", (extent, _)):
-                pass
-            case extent:
-                pass
-        natural = (*self.facts.natural, Name(shift), sub(extent, Name(shift)))
-        self.facts = replace(self.facts, natural=natural)
-
     # ---- the statement ------------------------------------------------------------------
 
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
         if isinstance(value, Apply | Constructor) and rank(value) and not _has_rule(value):
-            raise Refusal("FT403", f"{_what(value)} alone has no element rule, it is left to the compiler")
+            raise Refusal("FT403", f"{_capital(_what(value))} alone has no element rule, it is left to the compiler")
         captured = Piece()
         for capture in self.site.captures:
             self.own.add(capture.name)
@@ -275,6 +226,9 @@ class Composition:
         return self._planned(captured + body, code, because)
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
+        for name in sorted(frozenset(n for stmt in piece.statements for n in mentioned(stmt)) & OURS):
+            if not isinstance(self.site.scope.lookup(name), Intrinsic):
+                raise Refusal("FT406", f"'{name}' may not be the intrinsic procedure here, and is needed")
         return Plan(
             (prune(Block(_once_each(piece.declarations), piece.statements)),),
             code,
@@ -285,7 +239,7 @@ class Composition:
 
     def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
         """Target and value as ``store`` would have them, on a copy that is thrown away."""
-        trial = Composition(self.site, self.fresh.copy(), self.facts, set(self.own))
+        trial = Composition(self.site, self.captures.copy())
         loops = trial._loops(target, value)
         index = tuple(Name(span.index) for span in reversed(loops))
         inside = element(target, index)
@@ -340,6 +294,7 @@ class Composition:
         for more in other[1:]:
             test = Op(".or.", (test, more))
         allocated = Call("allocated", (base,))
+        self.captures.forget(_root(target))
         return Piece(
             (),
             (
@@ -352,7 +307,8 @@ class Composition:
 def compose(site: Assignment, fresh: Fresh) -> Plan:
     """The plan for an assignment.  Raises Refusal."""
     with fresh_indices():
-        return Composition(conform(site), fresh, Facts(value=site.scope.constant)).plan()
+        captures = Captures(fresh, Facts(value=site.scope.constant))
+        return Composition(conform(site), captures).plan()
 
 
 def conflict_in_subscripts(target: Ref, scope: Scope, own: frozenset[str]) -> bool:
@@ -411,6 +367,10 @@ def _what(array: Array) -> str:
             return "array constructor"
         case _:
             return "operand of SPREAD"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _has_rule(array: Array) -> bool:

@@ -34,16 +34,15 @@ def conform(site: Assignment) -> Assignment:
     if rank(site.rhs) and isinstance(site.lhs, Section) and not site.reallocates:
         equations.extend(zip(shape(site.lhs), shape(site.rhs)))
     best = _solve(equations)
-    if not best:
-        return site
 
     def spelled(extent: Expr) -> Expr:
         return transform(extent, best.get)
 
-    lhs = site.lhs
+    lhs, rhs = site.lhs, _array(site.rhs, spelled)
     if isinstance(lhs, Section):
         lhs = _section(lhs, spelled)
-    return replace(site, lhs=lhs, rhs=_array(site.rhs, spelled))
+    # An operand that has the left side's own shape leaves nothing to reallocate.
+    return replace(site, lhs=lhs, rhs=rhs, reallocates=site.reallocates and shape(lhs) != shape(rhs))
 
 
 def _equations(array: Array) -> Iterator[Equation]:

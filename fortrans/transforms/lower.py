@@ -289,7 +289,9 @@ def prefers_rows(reduce: Reduce) -> bool:
     for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
         if isinstance(x, Ref) and x.subscripts:
             inside = names(x.subscripts[0])
-            score += bool(inside & along) - bool(inside & across)
+            # What has one dimension stays in the cache whichever way it is walked.
+            weight = 4 if len(x.subscripts) > 1 else 1
+            score += weight * (bool(inside & along) - bool(inside & across))
     return score > 0
 
 

@@ -91,8 +91,7 @@ def compare(
 
         with ThreadPoolExecutor(2) as pool:
             left, right = (
-                pool.submit(both, sources, folder)
-                for sources, folder in zip((original, rewritten), folders)
+                pool.submit(both, sources, folder) for sources, folder in zip((original, rewritten), folders)
             )
             before, after = left.result(), right.result()
     added = sorted(set(after[0].warnings) - set(before[0].warnings))

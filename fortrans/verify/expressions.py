@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from random import Random
 
+from fortrans.verify.sections import Sections
 from fortrans.verify.variables import Shape, Variable
 
 #: No value stored exceeds STORED; no value inside an expression exceeds INSIDE, which the
@@ -27,6 +28,10 @@ class Value:
     bound: float = 1.0
 
 
+#: Type, shape and depth to an expression, or None where the rule does not apply.
+Rule = Callable[[str, Shape, int], Value | None]
+
+
 class Expressions:
     """Writes expressions over ``variables``, of which the list may change between statements."""
 
@@ -35,8 +40,7 @@ class Expressions:
         self.variables = variables
         self.inexact = inexact
         self.scalars = {"s1": "i4", "s2": "i8", "x1": "r4", "x2": "r8", "z1": "z8", "l1": "l"}
-        self.known = {"n": 4, "m": 3}
-        self.loop: tuple[str, int] | None = None
+        self.sections = Sections(random)
         self._preferred: Variable | None = None
         self._impure_left = False
 
@@ -84,9 +88,9 @@ class Expressions:
                 if self._chance(0.03):
                     part = 0
                 shape.append(part)
-                subscripts.append(self._triplet(low, extent, part, many_one=False))
+                subscripts.append(self.sections.triplet(low, extent, part, many_one=False))
             else:
-                subscripts.append(self._subscript(low, extent))
+                subscripts.append(self.sections.subscript(low, extent))
         return variable.section(", ".join(subscripts)), tuple(shape)
 
     # Expressions
@@ -95,7 +99,7 @@ class Expressions:
         """An operand of this type and shape, at most ``depth`` operations deep."""
         if depth <= 0:
             return self._leaf(kind, shape)
-        rules = [self._leaf_rule, self._merge]
+        rules: list[Rule] = [self._leaf_rule, self._merge]
         if shape:
             rules += [self._cshift, self._cshift, self._eoshift, self._reshape, self._spread]
         if len(shape) == 2:
@@ -161,7 +165,7 @@ class Expressions:
     def _leaf(self, kind: str, shape: Shape) -> Value:
         if not shape:
             return self._scalar(kind)
-        fits = [v for v in self.variables if v.type == kind and self._places(v, shape)]
+        fits = [v for v in self.variables if v.type == kind and self.sections.places(v, shape)]
         if self._preferred in fits and self._chance(0.5):
             fits = [v for v in fits if v is self._preferred]
         if fits and self._chance(0.9):
@@ -169,7 +173,7 @@ class Expressions:
         if len(shape) == 1:
             if kind == "i4" and self._impure_left and self._chance(0.1):
                 self._impure_left = False
-                return Value(f"ramp({self._number(shape[0])})", 11)
+                return Value(f"ramp({self.sections.number(shape[0])})", 11)
             return self._constructor(kind, shape[0])
         if 0 in shape or self._chance(0.5):
             return self._spread(kind, shape, 1)
@@ -180,8 +184,8 @@ class Expressions:
         if kind == "i4" and self._impure_left and self._chance(0.15):
             self._impure_left = False
             return Value("bump()", 5)
-        if kind == "i4" and self.loop and self._chance(0.4):
-            return Value(self.loop[0], self.loop[1])
+        if kind == "i4" and self.sections.loop and self._chance(0.4):
+            return Value(self.sections.loop[0], self.sections.loop[1])
         if kind == "i4" and self._chance(0.1):
             return Value(self.random.choice(["n", "m"]), 9)
         named = [name for name, type_ in self.scalars.items() if type_ == kind]
@@ -193,80 +197,29 @@ class Expressions:
         if fits and self._chance(0.6):
             variable = self.random.choice(fits)
             pairs = zip(variable.lower, variable.extents or ())
-            subscripts = ", ".join(self._subscript(low, extent) for low, extent in pairs)
+            subscripts = ", ".join(self.sections.subscript(low, extent) for low, extent in pairs)
             return Value(variable.section(subscripts), STORED)
         return self._literal(kind)
 
     # Sections
 
-    def _places(self, variable: Variable, shape: Shape) -> list[tuple[int, ...]]:
-        """The dimensions of ``variable`` that can give the extents of ``shape``, in order."""
-        extents = variable.extents
-        if extents is None or len(extents) < len(shape):
-            return []
-        chosen: list[tuple[int, ...]] = [()]
-        for extent in shape:
-            chosen = [
-                (*dims, d)
-                for dims in chosen
-                for d in range(dims[-1] + 1 if dims else 0, len(extents))
-                if extents[d] >= extent
-            ]
-        return [dims for dims in chosen if all(e > 0 or d in dims for d, e in enumerate(extents))]
-
     def _part(self, variable: Variable, shape: Shape) -> str:
         extents = variable.extents or ()
         if extents == shape and self._chance(0.6):
             return variable.name
-        dims = self.random.choice(self._places(variable, shape))
+        dims = self.random.choice(self.sections.places(variable, shape))
         wanted = dict(zip(dims, shape))
         return variable.section(
             ", ".join(
-                self._triplet(low, extent, wanted[d], many_one=True)
+                self.sections.triplet(low, extent, wanted[d], many_one=True)
                 if d in wanted
-                else self._subscript(low, extent)
+                else self.sections.subscript(low, extent)
                 for d, (low, extent) in enumerate(zip(variable.lower, extents))
             )
         )
 
-    def _number(self, value: int) -> str:
-        """An integer, now and then by way of a variable whose value is known."""
-        if self._chance(0.15):
-            name = self.random.choice(["n", "m"])
-            apart = value - self.known[name]
-            return name if apart == 0 else f"{name} {'-' if apart < 0 else '+'} {abs(apart)}"
-        return str(value)
-
-    def _subscript(self, low: int, extent: int) -> str:
-        if self.loop and self.loop[1] <= extent and self._chance(0.6):
-            name, apart = self.loop[0], low - 1
-            return name if apart == 0 else f"{name} {'-' if apart < 0 else '+'} {abs(apart)}"
-        return self._number(low + self.random.randrange(extent))
-
-    def _triplet(self, low: int, extent: int, part: int, many_one: bool) -> str:
-        """A subscript of ``part`` elements of a dimension."""
-        if part == 0:
-            return f"{low + 1}:{low}"
-        if part in (3, 4) and self._chance(0.12):
-            # p3 and p4 are permutations of 1 to 3 and 1 to 4.
-            return f"p{part}" if low == 1 else f"p{part} {'-' if low < 1 else '+'} {abs(low - 1)}"
-        if many_one and self._chance(0.08):
-            return f"[{', '.join(self._subscript(low, extent) for _ in range(part))}]"
-        if part == extent and self._chance(0.6):
-            return ":"
-        steps = [k for k in (1, 1, 1, 2, 3, -1, -2) if (part - 1) * abs(k) < extent]
-        step = self.random.choice(steps)
-        reach = (part - 1) * abs(step)
-        start = low + self.random.randint(0, extent - 1 - reach)
-        first, last = (start, start + reach) if step > 0 else (start + reach, start)
-        if step == 1:
-            begin = "" if first == low and self._chance(0.5) else self._number(first)
-            end = "" if last == low + extent - 1 and self._chance(0.5) else self._number(last)
-            return f"{begin}:{end}"
-        return f"{self._number(first)}:{self._number(last)}:{step}"
-
     def _shape(self, shape: Shape) -> str:
-        return f"[{', '.join(self._number(extent) for extent in shape)}]"
+        return f"[{', '.join(self.sections.number(extent) for extent in shape)}]"
 
     # Rules: each gives a value, or None where it does not apply
 
@@ -312,7 +265,7 @@ class Expressions:
 
     def _spread(self, kind: str, shape: Shape, depth: int) -> Value:
         dim = self.random.randint(1, len(shape))
-        copies = self._number(shape[dim - 1])
+        copies = self.sections.number(shape[dim - 1])
         source = self.expression(kind, shape[: dim - 1] + shape[dim:], depth - 1)
         if self._chance(0.2):
             return Value(f"spread({source.text}, ncopies={copies}, dim={dim})", source.bound)
@@ -421,7 +374,7 @@ class Expressions:
         whole = not shape and self._chance(0.6)
         extent = self.random.choice([0, 1, 2, 3, 3, 4, 5]) if self._chance(0.3) else 3
         dim = self.random.randint(1, len(shape) + 1)
-        inner = shape[: dim - 1] + (extent,) + shape[dim - 1 :]
+        inner = (*shape[: dim - 1], extent, *shape[dim - 1 :])
         if whole:
             inner = self.random.choice([(4,), (2, 3), (3, 3), (2, 2, 2)])
         where = "" if whole else self._dim(dim, self._chance(0.5))
@@ -435,12 +388,13 @@ class Expressions:
             name = "sum"
         masked = name in ("sum", "product") and self._chance(0.3)
         with self._pure() if masked else nullcontext():
-            value = self._small(kind, self.expression(kind, inner, depth - 1), INSIDE / 32)
+            limit = 96.0 if name == "product" else INSIDE / 32
+            value = self._small(kind, self.expression(kind, inner, depth - 1), limit)
         bound = value.bound
         if name == "product":
             count = math.prod(inner) if whole else extent
             if bound**count > INSIDE:
-                name = "maxval"
+                name = "sum" if masked else "maxval"
             else:
                 bound = max(1.0, bound**count)
         if name == "sum":

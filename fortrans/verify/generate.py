@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from fortrans.verify.expressions import Expressions
-from fortrans.verify.variables import Shape, Variable, initial_variables
+from fortrans.verify.variables import DECLARED, Shape, Variable, initial_variables
 
 _SUPPORT = """\
 module support
@@ -167,8 +167,8 @@ class _Writer:
                 return f"{self.label} " + wrapped(text, indent).lstrip() + self._show(target, indent)
             case "count":
                 name = self.random.choice(["n", "m"])
-                step = 1 if self.make.known[name] < 4 else -1
-                self.make.known[name] += step
+                step = 1 if self.make.sections.known[name] < 4 else -1
+                self.make.sections.known[name] += step
                 return f"{indent}{name} = {name} {'+' if step > 0 else '-'} 1\n"
             case "where":
                 return self._where(indent)
@@ -223,9 +223,9 @@ class _Writer:
 
     def _loop(self, indent: str) -> str:
         last = self.random.randint(2, 3)
-        self.make.loop = ("k", last)
+        self.make.sections.loop = ("k", last)
         text, target = self._assignment()
-        self.make.loop = None
+        self.make.sections.loop = None
         step = self.random.choice([f"1, {last}", f"{last}, 1, -1"])
         inner = indent + "  "
         body = wrapped(text, inner) + self._show(target, inner)
@@ -274,11 +274,9 @@ def generate(seed: int, size: int = 25, inexact: bool | None = None) -> Program:
     dummies = [v for v in variables if v.actual]
     names = ", ".join(v.name for v in dummies)
     declared = "".join(f"    {v.declaration}\n" for v in variables if v.declaration)
-    scalars = "".join(f"    {_declared(kind)} :: {name}\n" for name, kind in writer.make.scalars.items())
+    scalars = "".join(f"    {DECLARED[kind]} :: {name}\n" for name, kind in writer.make.scalars.items())
     allocations = "".join(
-        f"    allocate ({v.name}({v.bounds}))\n"
-        for v in variables
-        if v.allocatable and v.extents is not None
+        f"    allocate ({v.name}({v.bounds}))\n" for v in variables if v.allocatable and v.extents is not None
     )
     head = (
         f"{support}\n"
@@ -295,14 +293,13 @@ def generate(seed: int, size: int = 25, inexact: bool | None = None) -> Program:
     )
     statements = tuple(writer.statement() for _ in range(size))
     shown = "".join(writer._show(v, "    ") for v in writer.variables if v.extents is not None)
-    actuals = "".join(f"  {_declared(v.type)} :: big_{v.name}({v.actual_bounds})\n" for v in dummies)
+    actuals = "".join(f"  {DECLARED[v.type]} :: big_{v.name}({v.actual_bounds})\n" for v in dummies)
     fills = "".join(
         f"  call fill_{v.type}(big_{v.name}, {math.prod(v.actual_extents)}, {k})\n"
         for k, v in enumerate(dummies, 40)
     )
     ends = "".join(
-        f"  call show_{v.type}('{v.name}', big_{v.name}, {math.prod(v.actual_extents)})\n"
-        for v in dummies
+        f"  call show_{v.type}('{v.name}', big_{v.name}, {math.prod(v.actual_extents)})\n" for v in dummies
     )
     arguments = ", ".join(f"big_{v.name}{v.actual}" for v in dummies)
     tail = (
@@ -312,7 +309,3 @@ def generate(seed: int, size: int = 25, inexact: bool | None = None) -> Program:
         f"  call work({arguments}, n, m)\n{ends}end program random_program\n"
     )
     return Program(seed, head, statements, tail)
-
-
-def _declared(kind: str) -> str:
-    return next(declaration for name, declaration, *_ in _TYPES if name == kind)

@@ -51,7 +51,10 @@ class Answer:
     plan: Plan | None = None
 
 
-def rewrite(text: str, options: Options = Options(), path: str = "<text>") -> Result:
+_DEFAULTS = Options()
+
+
+def rewrite(text: str, options: Options = _DEFAULTS, path: str = "<text>") -> Result:
     """Rewrite one file's text.  Raises InputError when it cannot be read as free-form Fortran."""
     (result,) = rewrite_sources([Source(path, text)], options)
     if isinstance(result, InputError):
@@ -139,8 +142,7 @@ def answer(
     except Exception as problem:  # The one place where a fault of our own costs a statement, not the run.
         if options.strict:
             raise
-        refusal = Refusal("FT901", f"Internal error, please report it: {type(problem).__name__}: {problem}")
-        return Answer(executable, place, _missed(program, place, refusal))
+        return Answer(executable, place, _missed(program, place, _fault(problem)))
     remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, _done(site, plan))
     return Answer(executable, place, remark, plan)
 
@@ -162,6 +164,11 @@ def lift(
     return site
 
 
+def _fault(problem: Exception) -> Refusal:
+    kind = type(problem).__name__
+    return Refusal("FT901", f"Internal error, please report it: {kind}: {problem}".replace("\n", " "))
+
+
 def _missed(program: Program, place: Place, refusal: Refusal) -> Remark:
     return Remark(program.source.path, place.span, refusal.code, Kind.MISSED, refusal.message)
 
@@ -169,12 +176,10 @@ def _missed(program: Program, place: Place, refusal: Refusal) -> Remark:
 def _done(site: Assignment, plan: Plan) -> str:
     from fortrans.analysis.profit import work
     from fortrans.ir.arrays import Scalar, base_name
-    from fortrans.ir.written import as_source
 
     names = [name for name in work(site.rhs).names if name not in plan.kept]
     what = _listed(names) if names else "the expression"
     name = base_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
-    del as_source
     kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
     message = f"{kind} to '{name}' composes {what} into one loop nest"
     notes = []
@@ -217,7 +222,10 @@ def _render(
             template = "reduction" if answer.plan.code == "FT102" else "assignment"
             try:
                 edit = render(place, answer.plan.body, style, options, template=template)
-            except Refusal as refusal:
+            except (Refusal, TypeError, ValueError) as problem:
+                if options.strict and not isinstance(problem, Refusal):
+                    raise
+                refusal = problem if isinstance(problem, Refusal) else _fault(problem)
                 refused[id(answer)] = replace(
                     answer, plan=None, remark=_missed(program, answer.place, refusal)
                 )

@@ -24,7 +24,6 @@ from fortrans.ir.expr import (
 )
 from fortrans.ir.symbols import Procedure, Scope, Symbol
 
-
 INQUIRIES = frozenset(
     "size lbound ubound shape kind len huge tiny epsilon precision range bit_size".split()
 )

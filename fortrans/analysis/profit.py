@@ -106,9 +106,7 @@ def _costly(apply: Apply) -> bool:
     if name in REDUCTIONS and "dim" not in apply.args:
         return False
     # DIM of a rank-1 array: a scalar, which gfortran reduces in line.
-    if name in REDUCTIONS and rank(apply) == 0:
-        return False
-    return True
+    return not (name in REDUCTIONS and rank(apply) == 0)
 
 
 def _bare(apply: Apply) -> bool:
@@ -133,7 +131,7 @@ def _check_division(array: Array) -> None:
         index = tuple(Name(f"%{d}") for d in range(rank(apply)))
         moving = {x.id for x in index}
         for x in walk(element(apply, index)):
-            divides = isinstance(x, Call) and x.name == "modulo" or isinstance(x, Op) and x.op == "/"
+            divides = (isinstance(x, Call) and x.name == "modulo") or (isinstance(x, Op) and x.op == "/")
             if divides and moving & {y.id for y in walk(x) if isinstance(y, Name)}:
                 raise Refusal("FT603", "RESHAPE needs a division for each element, which does not pay")
 

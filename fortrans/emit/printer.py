@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from fortrans.emit.style import Spelling
 from fortrans.ir.expr import (
-    ImpliedDo,
-    Items,
     Call,
     Component,
     Expr,
+    ImpliedDo,
+    Items,
     Keyword,
     Literal,
     Name,

@@ -147,6 +147,8 @@ def _simple(stmt: Store | Exit | Allocate | Deallocate | CallStmt, spelling: Spe
             return StoreView(printer.text(target, spelling), printer.text(value, spelling))
         case Exit():
             return ExitView()
+        case Allocate(target, source=source) if source is not None:
+            return AllocateView(f"{printer.text(target, spelling)}, source={printer.text(source, spelling)}")
         case Allocate(target, shape, lower):
             return AllocateView(printer.text(target, spelling) + _bounds(shape, lower, spelling))
         case Deallocate(target):

@@ -31,9 +31,9 @@ class Candidates:
 
     def __iter__(self) -> Iterator[Executable]:
         for executable in self._program.executables():
-            if executable.kind == "assignment" and not executable.statement.sentinel:
-                if self._is_candidate(executable):
-                    yield executable
+            plain = executable.kind == "assignment" and not executable.statement.sentinel
+            if plain and self._is_candidate(executable):
+                yield executable
 
     def _is_candidate(self, executable: Executable) -> bool:
         text = executable.statement.text
@@ -53,9 +53,7 @@ class Candidates:
             scope = scope or self._scopes.at(executable)
             if self._has_rank(scope, word.lower()):
                 return True
-        if "%" in left:
-            return True
-        return False
+        return "%" in left
 
     def _has_rank(self, scope: Scope, name: str) -> bool:
         key = (id(scope), name)

@@ -139,7 +139,8 @@ def _path(expr: Expr, scope: Scope) -> tuple[Symbol, ...]:
         case Symbol() as symbol:
             type: DerivedType | None = scope.derived_of(symbol)
             if type is None and symbol.type.derived:
-                raise Refusal("FT201", f"Derived type '{symbol.type.derived}' of '{symbol.name}' is not known")
+                type_name = symbol.type.derived
+                raise Refusal("FT201", f"Derived type '{type_name}' of '{symbol.name}' is not known")
             names = "%".join(part.name for part in listed)
             raise Refusal("FT201", f"'{names}' is not a data component that is known")
         case _:
@@ -216,9 +217,10 @@ def _whole(so_far: Expr, symbol: Symbol, d: int, scope: Scope) -> Triplet:
 def lower_bound(designated: Expr, symbol: Symbol, d: int, scope: Scope) -> Expr:
     """The lower bound of dimension ``d`` (0-based) of an array: declared where that still holds."""
     dim = symbol.dims[d]
-    if dim.lower is not None and (_holds(symbol, d) or constant(dim.lower) is not None):
-        if _default(dim.lower, scope) is dim.lower:
-            return dim.lower
+    lower = dim.lower
+    keeps = lower is not None and (_holds(symbol, d) or constant(lower) is not None)
+    if lower is not None and keeps and _default(lower, scope) is lower:
+        return lower
     return Call("lbound", (designated, integer(d + 1)))
 
 

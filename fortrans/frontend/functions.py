@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fortrans.intrinsics.elemental import ELEMENTAL, KIND_POSITION, elemental_type, with_kind
-from fortrans.ir.arrays import Apply, Array, Constructor, Elemental, Implied, Scalar, rank, shape
+from fortrans.ir.arrays import (
+    Apply,
+    Array,
+    Constructor,
+    Elemental,
+    Implied,
+    Scalar,
+    Section,
+    Triplet,
+    rank,
+    shape,
+)
 from fortrans.ir.expr import (
     ONE,
     Call,
@@ -21,6 +32,7 @@ from fortrans.ir.expr import (
     names,
     substitute,
 )
+from fortrans.ir.sites import Capture
 from fortrans.ir.symbols import (
     INTEGER,
     LOGICAL,
@@ -38,8 +50,9 @@ if TYPE_CHECKING:
 
 # Inquiry functions with a scalar result, by the type they give; their arguments are not evaluated.
 INQUIRY_TYPES: dict[str, Type | None] = {
-    **dict.fromkeys("size lbound ubound kind len precision range digits maxexponent minexponent".split(), INTEGER),
-    **dict.fromkeys("radix bit_size storage_size selected_int_kind selected_real_kind".split(), INTEGER),
+    **dict.fromkeys("size lbound ubound kind len precision range digits maxexponent".split(), INTEGER),
+    **dict.fromkeys("minexponent radix bit_size storage_size".split(), INTEGER),
+    **dict.fromkeys("selected_int_kind selected_real_kind".split(), INTEGER),
     **dict.fromkeys("allocated associated present is_contiguous".split(), LOGICAL),
     **dict.fromkeys("huge tiny epsilon".split(), None),
 }
@@ -105,7 +118,10 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
             args[dummy] = Scalar(integer(known), INTEGER)
     if name == "reshape":
-        args = {key: _constant_items(value, lifting) if key in ("shape", "order") else value for key, value in args.items()}
+        for dummy in ("shape", "order"):
+            if dummy in args:
+                args[dummy] = _constant_items(args[dummy], lifting)
+    _check_shift(name, args, lifting)
     entry = INTRINSICS[name]
     type = entry.type(args)
     if kind is not None:
@@ -114,6 +130,15 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     apply = Apply(entry, args, type)
     shape(apply)
     return apply
+
+
+def _check_shift(name: str, args: dict[str, Array], lifting: Lifting) -> None:
+    """Sizes are default integers, and MODULO wants both of one kind."""
+    shift = args.get("shift")
+    if shift is None or rank(shift) or not isinstance(shift, Scalar):
+        return
+    if shift.type.kind != 4 and lifting.scope.constant(shift.value) is None:
+        raise Refusal("FT403", f"SHIFT of {name.upper()} is not a default integer")
 
 
 def _constant_items(array: Array, lifting: Lifting) -> Array:
@@ -251,13 +276,15 @@ def _user(call: Call, procedure: Procedure, lifting: Lifting) -> Array:
     result = procedure.result
     if result is None:
         raise Refusal("FT405", f"Function '{name}' has no interface that is known")
-    if result.rank or result.attributes & {"allocatable", "pointer"}:
-        raise Refusal("FT405", f"Function '{name}' has an array result")
+    if result.assumed_rank or "pointer" in result.attributes:
+        raise Refusal("FT405", f"Function '{name}' has a POINTER result")
     if result.type.name in ("type", "class"):
         raise Refusal("FT405", f"Function '{name}' has a result of derived type")
     keys = [key for key, _ in _split(call.args)]
     if not procedure.elemental:
         _check_scalar_call(call, lifting)
+        if result.rank:
+            return _array_result(call, result, lifting)
         return Scalar(call, _printable(result, lifting))
     operands = [lifting.lift(value) for _, value in _split(call.args)]
     if not any(rank(x) for x in operands):
@@ -266,7 +293,23 @@ def _user(call: Call, procedure: Procedure, lifting: Lifting) -> Array:
         raise Refusal("FT405", f"Elemental function '{name}' is not PURE")
     conformable(name, tuple(operands))
     settled = tuple(lifting.settle(x) for x in operands)
-    return Elemental(name, settled, _printable(result, lifting), keywords=tuple(keys) if any(keys) else (), user=True)
+    keywords = tuple(keys) if any(keys) else ()
+    return Elemental(name, settled, _printable(result, lifting), keywords=keywords, user=True)
+
+
+def _array_result(call: Call, result: Symbol, lifting: Lifting) -> Section:
+    """An array function is referenced once (SEMANTICS 2): its result is kept in a local array."""
+    name = call.name
+    if any(names(x) & lifting.locals for x in call.args):
+        raise Refusal("FT404", f"Function '{name}' in an implied DO is not composed")
+    local = lifting.fresh.name("val")
+    type = _printable(result, lifting)
+    lifting.captures.append(Capture(local, type, call, result.rank))
+    axes = tuple(
+        Triplet(ONE, ONE, Call("size", (Name(local), integer(d + 1))), full=True)
+        for d in range(result.rank)
+    )
+    return Section(Name(local), axes, type, whole=False)
 
 
 def _printable(result: Symbol, lifting: Lifting) -> Type:

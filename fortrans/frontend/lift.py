@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.functions import constructor, reference
+from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
 from fortrans.ir.expr import (
     Call,
@@ -26,7 +27,6 @@ from fortrans.ir.expr import (
 )
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.promote import comparable, operation
-from fortrans.ir.written import as_source
 from fortrans.ir.sites import Assignment, Capture, Place
 from fortrans.ir.symbols import (
     DerivedType,
@@ -39,7 +39,7 @@ from fortrans.ir.symbols import (
     Type,
     Unresolved,
 )
-from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
+from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 
 # Objects of these may be the same storage as an object of another name (SEMANTICS 12, 14).
@@ -104,9 +104,9 @@ class Lifting:
 
     def _operation(self, op: str, operands: tuple[Array, ...]) -> Array:
         type = operation(op, tuple(x.type for x in operands))
-        if type is None or op in self.scope.defined_operators() and any(
+        if type is None or (op in self.scope.defined_operators() and any(
             x.type.name in ("type", "class") for x in operands
-        ):
+        )):
             raise Refusal("FT208", f"Operator '{op}' is not the intrinsic one for these types")
         if all(isinstance(x, Scalar) for x in operands):
             return Scalar(Op(op, tuple(x.value for x in operands if isinstance(x, Scalar))), type)
@@ -265,6 +265,8 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     if not comparable(target.type, value.type):
         kinds = "derived types" if "type" in (target.type.name, value.type.name) else "these types"
         raise Refusal("FT208", f"Assignment may be a defined one for {kinds}")
+    if isinstance(value, Section) and any(c.rank and Name(c.name) == value.base for c in lifting.captures):
+        raise Refusal("FT405", "The result of an array function alone leaves nothing to compose")
     value = lifting.settle(value)
     path = symbols(lhs, scope)
     reallocates = (
@@ -287,7 +289,8 @@ def conformable(what: str, operands: tuple[Array, ...]) -> None:
 def literal_type(text: str, scope: Scope) -> Type:
     """The type of a literal constant."""
     low = text.lower()
-    head, _, kind = low.partition("_") if low[0] not in "'\"" and "'" not in low and '"' not in low else (low, "", "")
+    quoted = "'" in low or '"' in low
+    head, _, kind = (low, "", "") if quoted else low.partition("_")
     if low[0] in "'\"" or low[-1] in "'\"":
         if low[0] not in "'\"":
             raise Refusal("FT203", f"Literal '{text}' has a kind or is not decimal")

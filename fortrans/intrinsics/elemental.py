@@ -46,7 +46,7 @@ def _character_of(types: Sequence[Type]) -> Type:
 
 
 def _group(names: str, rule: Rule) -> dict[str, Rule]:
-    return {name: rule for name in names.split()}
+    return dict.fromkeys(names.split(), rule)
 
 
 ELEMENTAL: Mapping[str, Rule] = {

@@ -86,7 +86,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Elemental:
-    """An operator (``+``, ``.and.``, ``()``; see ``expr.Op``) or elemental function over conformable operands.
+    """An operator (see ``expr.Op``) or elemental function over conformable operands.
 
     ``keywords`` gives each operand's argument keyword or None; empty for operators.  ``user``:
     a user's procedure, not an intrinsic.

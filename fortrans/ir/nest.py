@@ -65,11 +65,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """``allocate (target(shape))``; each bound is ``1:extent`` unless ``lower`` gives another."""
+    """``allocate (target(shape))``; each bound is ``1:extent`` unless ``lower`` gives another.
+
+    With ``source`` it is ``allocate (target, source=source)``, and ``shape`` is ().
+    """
 
     target: Expr
-    shape: Shape
+    shape: Shape = ()
     lower: Shape | None = None
+    source: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A scalar evaluated once, before the nest: ``name = value``."""
+    """A value evaluated once, before the nest: ``name = value``.
+
+    ``rank`` is 0 for a scalar; the result of a user's array function has its own.
+    """
 
     name: str
     type: Type
     value: Expr
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

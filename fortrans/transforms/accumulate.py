@@ -58,7 +58,8 @@ class Gather:
 
     ``rows``: ``into`` is an array element and no loop may be left early.  ``seen``: the name of a
     flag that tells whether ``into`` holds an element yet (extremes of reals under a mask).
-    ``fresh`` gives a name for the element where it is needed more than once.
+    ``fresh`` gives a name for the element where it is needed more than once.  ``leave``: the
+    element is taken inside a loop of its own, which a search leaves once it has found.
     """
 
     op: str
@@ -67,6 +68,7 @@ class Gather:
     fresh: Callable[[str], str]
     rows: bool = False
     seen: str | None = None
+    leave: bool = True
 
     def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
         mask, value = unmask(element)
@@ -77,6 +79,7 @@ class Gather:
 
     def _take(self, value: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
         into = self.into
+        exits = (Exit(),) if self.leave else ()
         match self.op:
             case "sum":
                 return (), (Store(into, Op("+", (into, value))),)
@@ -85,9 +88,9 @@ class Gather:
             case "count":
                 return (), (Store(into, Op("+", (into, Call("merge", (ONE, ZERO, value))))),)
             case "any":
-                return (), (If(value, (Store(into, TRUE), Exit())),)
+                return (), (If(value, (Store(into, TRUE), *exits)),)
             case "all":
-                return (), (If(Op(".not.", (value,)), (Store(into, FALSE), Exit())),)
+                return (), (If(Op(".not.", (value,)), (Store(into, FALSE), *exits)),)
             case "parity":
                 return (), (Store(into, Op(".neqv.", (into, value))),)
             case "iall" | "iany" | "iparity":

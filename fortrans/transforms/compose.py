@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from fortrans.analysis.alias import Alias
-from fortrans.analysis.overlap import conflict, free, function_may_read, reads_target
+from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
-from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
     Apply,
     Array,
     Constructor,
-    Elemental,
-    Implied,
     Scalar,
     Section,
     Triplet,
@@ -25,40 +21,35 @@ from fortrans.ir.arrays import (
 )
 from fortrans.ir.expr import (
     ONE,
-    At,
     Call,
     Expr,
     ImpliedDo,
     Name,
     Op,
-    Reduce,
     Ref,
-    Select,
     Shape,
-    add,
     constant,
     integer,
     names,
-    sub,
-    transform,
     walk,
 )
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Allocate, Block, Deallocate, Declaration, If, Stmt, Store
-from fortrans.ir.sites import Assignment
+from fortrans.ir.sites import Assignment, Capture
 from fortrans.ir.symbols import INTEGER, Intrinsic, Scope, Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
+from fortrans.transforms.keep import described, has_rule, keep
+from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
 from fortrans.transforms.prune import mentioned, prune
-from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable, prefers_rows
 from fortrans.transforms.split import Facts, canonical
-
 
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
 OURS = frozenset(
-    "allocated huge iand ieor int ior kind lbound len max merge min modulo not real repeat size ubound".split()
+    "allocated huge iand ieor int ior kind lbound len max merge min modulo not real repeat size"
+    " ubound".split()
 )
 
 
@@ -101,7 +92,7 @@ class Composition:
         inside = element(target, tuple(Name(span.index) for span in reversed(loops)))
         what = element(value, tuple(Name(span.index) for span in reversed(loops)) if rank(value) else ())
         indices = tuple(span.index for span in loops)
-        before, what = self._keep(what, indices, rows and _same_type(target.type, value.type))
+        before, what = self._kept(what, indices, rows and _same_type(target.type, value.type))
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
         captured, loops, inside, what = self.captures.take(loops, inside, what)
         lowering = Lowering(self.fresh, self.captures.facts)
@@ -132,62 +123,25 @@ class Composition:
 
     def _fill(self, section: Section, value: Array) -> Piece:
         match value:
-            case Apply(intrinsic) if not _has_rule(value):
+            case Apply(intrinsic) if not has_rule(value):
                 self.kept.append(intrinsic.name.upper())
                 return _as_written(section, value)
-            case Constructor() if not _has_rule(value):
+            case Constructor() if not has_rule(value):
                 return _as_written(section, value)
             case _:
                 return self.store(section, value, rows=True)
 
-    # ---- what is computed once and kept --------------------------------------------
-
-    def _keep(self, value: Expr, loops: tuple[str, ...], rows: bool) -> tuple[Piece, Expr]:
+    def _kept(self, value: Expr, loops: tuple[str, ...], rows: bool) -> tuple[Piece, Expr]:
         """Temporaries for what the nest must not compute in place, and the value that reads them."""
-        made: dict[Array, Section] = {}
         pieces: list[Piece] = []
 
-        def kept(node: Reduce | At) -> Expr:
-            if node.origin not in made:
-                piece, section = self.temporary(node.origin)
-                pieces.append(piece)
-                made[node.origin] = section
-                self.temporaries.append(_what(node.origin))
-            return element(made[node.origin], node.at)
+        def make(origin: Array) -> Section:
+            piece, section = self.temporary(origin)
+            pieces.append(piece)
+            self.temporaries.append(described(origin))
+            return section
 
-        def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
-            match x:
-                case At(body=None):
-                    return kept(x)
-                case At(origin, _, body) if body is not None:
-                    if not _expensive(origin):
-                        return visit(body, order, False)
-                    if _is_outer(free(x, frozenset(order)), order):
-                        depends = free(x, frozenset(order))
-                        if len(depends) == len(order):
-                            return visit(body, order, False)
-                        return At(origin, x.at, visit(body, order, False))
-                    return kept(x)
-                case Reduce():
-                    depends = free(x, frozenset(order))
-                    direct = top and rows and len(depends) == len(order) and bool(order)
-                    if depends and prefers_rows(x):
-                        if not direct:
-                            return kept(x)
-                    elif not _is_outer(depends, order):
-                        return kept(x)
-                    inner = (*order, *(name.id for name, _ in reversed(x.indices)))
-                    return _with_parts(
-                        x,
-                        visit(x.body, inner, False),
-                        None if x.mask is None else visit(x.mask, inner, False),
-                    )
-                case _:
-                    return transform(
-                        x, lambda y: visit(y, order, False) if isinstance(y, At | Reduce) else None
-                    )
-
-        settled = visit(value, loops, True)
+        settled = keep(value, loops, rows, make)
         total = Piece()
         for piece in pieces:
             total += piece
@@ -198,15 +152,12 @@ class Composition:
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
-        if isinstance(value, Apply | Constructor) and rank(value) and not _has_rule(value):
-            raise Refusal("FT403", f"{_capital(_what(value))} alone has no element rule, it is left to the compiler")
+        if isinstance(value, Apply | Constructor) and rank(value) and not has_rule(value):
+            what = _capital(described(value))
+            raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
         for capture in self.site.captures:
-            self.own.add(capture.name)
-            type = declarable(capture.type, "a scalar operand")
-            captured += Piece(
-                (Declaration(capture.name, type),), (Store(Name(capture.name), capture.value),)
-            )
+            captured += self._evaluated(capture)
         if isinstance(target, Scalar):
             piece = captured + self.store(target, value, rows=False)
             return self._planned(piece, "FT102", "")
@@ -224,6 +175,20 @@ class Composition:
             code, because = "FT104", reason
             body = filled + self._realloc(target, copy) + self.store(target, copy, rows=False)
         return self._planned(captured + body, code, because)
+
+    def _evaluated(self, capture: Capture) -> Piece:
+        """A scalar operand, or the result of an array function, evaluated once into a local."""
+        self.own.add(capture.name)
+        name = Name(capture.name)
+        if not capture.rank:
+            type = declarable(capture.type, "a scalar operand")
+            return Piece((Declaration(capture.name, type),), (Store(name, capture.value),))
+        type = declarable(capture.type, "a function result")
+        shape_ = (ONE,) * capture.rank
+        return Piece(
+            (Declaration(capture.name, type, shape_, allocatable=True),),
+            (Allocate(name, source=capture.value),),
+        )
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
         for name in sorted(frozenset(n for stmt in piece.statements for n in mentioned(stmt)) & OURS):
@@ -246,7 +211,7 @@ class Composition:
         what = element(value, index if rank(value) else ())
         order = tuple(span.index for span in loops)
         direct = _same_type(target.type, value.type) and not trial._reads(target, value)
-        _, what = trial._keep(what, order, direct)
+        _, what = trial._kept(what, order, direct)
         return inside, what, frozenset(order), trial
 
     def _reads(self, target: Section, value: Array) -> bool:
@@ -359,54 +324,9 @@ def _mentioned(value: Array) -> frozenset[str]:
     return frozenset(found)
 
 
-def _what(array: Array) -> str:
-    match array:
-        case Apply(intrinsic):
-            return intrinsic.name.upper()
-        case Constructor():
-            return "array constructor"
-        case _:
-            return "operand of SPREAD"
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _has_rule(array: Array) -> bool:
-    index = tuple(Name(f"%{d}") for d in range(rank(array)))
-    return not (isinstance(found := element(array, index), At) and found.body is None and found.origin == array)
-
-
-def _is_outer(depends: frozenset[str], order: tuple[str, ...]) -> bool:
-    """Whether the loops depended on are the outermost ones, so that the value is computed once."""
-    return set(order[: len(depends)]) == depends
-
-
-def _expensive(array: Array) -> bool:
-    match array:
-        case Elemental(name, operands, user=user):
-            return user or name in EXPENSIVE or any(map(_expensive, operands))
-        case Apply(args=args):
-            return any(map(_expensive, args.values()))
-        case Constructor(items):
-            return any(_expensive(x) for x in _leaves(items))
-        case _:
-            return False
-
-
-def _leaves(items: tuple[Array | Implied, ...]) -> Iterator[Array]:
-    for item in items:
-        if isinstance(item, Implied):
-            yield from _leaves(item.items)
-        else:
-            yield item
-
-
-def _with_parts(reduce: Reduce, body: Expr, mask: Expr | None) -> Reduce:
-    return replace(reduce, body=body, mask=mask)
-
-
 def _once_each(declarations: tuple[Declaration, ...]) -> tuple[Declaration, ...]:
     return tuple(dict.fromkeys(declarations))
-

@@ -7,7 +7,6 @@ opened, is computed here, outside the loops it does not depend on; then the next
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from fortrans.ir.expr import (
@@ -19,23 +18,19 @@ from fortrans.ir.expr import (
     Name,
     Op,
     Reduce,
-    Ref,
     Select,
-    Substring,
     add,
-    children,
     integer,
     linear,
-    names,
     substitute,
     transform,
-    walk,
 )
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Type
 from fortrans.remarks import Refusal
 from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, Gather, masked, start
+from fortrans.transforms.ready import is_index, prefers_rows, ready, turning
 from fortrans.transforms.split import (
     Facts,
     Turn,
@@ -44,7 +39,6 @@ from fortrans.transforms.split import (
     canonical,
     lower_end,
     resolve,
-    turn,
     upper_end,
 )
 
@@ -116,7 +110,7 @@ class Lowering:
     def build(self, loops: tuple[Span, ...], value: Expr, sink: Sink, turns: int = MOST_TURNS) -> Piece:
         """Statements that compute ``value`` for every iteration of ``loops`` and hand it to ``sink``."""
         pending = frozenset(span.index for span in loops)
-        if (found := _ready(value, pending)) is not None:
+        if (found := ready(value, pending)) is not None:
             return self._settle(loops, value, sink, found, turns)
         if not loops:
             return Piece(*sink(value))
@@ -126,7 +120,7 @@ class Lowering:
             return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
         if isinstance(sink, Put) and sink.rows and isinstance(value, Reduce) and prefers_rows(value):
             return self._rows(span, value, sink, turns)
-        if turns and (where := _turning(value, span.index)) is not None:
+        if turns and (where := turning(value, span.index)) is not None:
             return self._split(span, value, sink, where, turns)
         inner = self.build((), value, sink, turns)
         return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
@@ -139,7 +133,7 @@ class Lowering:
         if isinstance(found, Select) and (holds := self._decided(found.test)) is not None:
             return self.build(loops, resolve(value, found.test, holds), sink, turns)
         match found:
-            case Select(test, then, other) if _is_index(found, value):
+            case Select() if is_index(found, value):
                 before, name = self._index(found)
                 rest = self.build(loops, canonical(_replace(value, found, name)), sink, turns)
                 return before + rest
@@ -269,30 +263,14 @@ class Lowering:
         if isinstance(sink, Put):
             target = replace(sink, target=canonical(substitute(sink.target, {part.index: start_})))
         elif isinstance(sink, Gather):
-            target = replace(sink, into=canonical(substitute(sink.into, {part.index: start_})))
+            target = replace(
+                sink, into=canonical(substitute(sink.into, {part.index: start_})), leave=False
+            )
         inner = self.build((), here, target)
         first, last = _limits(part, whole)
         if self.facts.holds(last, first):
             return Piece((), inner.body)
         return Piece((), (If(at_least(last, first), inner.body),))
-
-
-def prefers_rows(reduce: Reduce) -> bool:
-    """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
-    if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
-        return False
-    if reduce.op in EXTREMES and reduce.mask is not None and reduce.type.name == "real":
-        return False
-    along = names(reduce.at[0])
-    across = {reduce.indices[0][0].id}
-    score = 0
-    for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
-        if isinstance(x, Ref) and x.subscripts:
-            inside = names(x.subscripts[0])
-            # What has one dimension stays in the cache whichever way it is walked.
-            weight = 4 if len(x.subscripts) > 1 else 1
-            score += weight * (bool(inside & along) - bool(inside & across))
-    return score > 0
 
 
 # ---- looking into a value ---------------------------------------------------------
@@ -326,86 +304,8 @@ def _at_first(element: Expr, span: Span) -> Expr:
     return canonical(substitute(element, {span.index: ONE}))
 
 
-def _ready(value: Expr, pending: frozenset[str]) -> Expr | None:
-    """Something to compute before the next loop opens: a subscript that wraps, a choice, a reduction."""
-    return next(_find(value, pending, kinds=("index",)), None) or next(
-        _find(value, pending, kinds=("choice", "reduction")), None
-    )
-
-
-def _find(
-    expr: Expr, pending: frozenset[str], kinds: tuple[str, ...], in_subscript: bool = False
-) -> Iterator[Expr]:
-    match expr:
-        case Select(test, then, other):
-            ready = not names(test) & pending
-            if in_subscript:
-                if "index" in kinds:
-                    for child in (test, then, other):
-                        yield from _find(child, pending, kinds, True)
-                    if not names(expr) & pending:
-                        yield expr
-                return
-            yield from _find(test, pending, kinds, True)
-            if ready and "choice" in kinds:
-                yield expr
-            if "index" in kinds:
-                for child in (then, other):
-                    yield from _find(child, pending, kinds, in_subscript)
-        case Reduce(indices=indices, body=body, mask=mask):
-            inner = pending | {name.id for name, _ in indices}
-            if "reduction" in kinds and not names(expr) & pending:
-                yield expr
-            for child in (body, mask):
-                if child is not None:
-                    yield from _find(child, inner, kinds, in_subscript)
-        case At(_, _, body):
-            if "reduction" in kinds and not names(expr) & pending:
-                yield expr
-            if body is not None:
-                yield from _find(body, pending, kinds, in_subscript)
-        case Ref(base, subscripts):
-            for child in subscripts:
-                yield from _find(child, pending, kinds, True)
-            yield from _find(base, pending, kinds, in_subscript)
-        case Substring(base, first, last):
-            for limit in (first, last):
-                if limit is not None:
-                    yield from _find(limit, pending, kinds, True)
-            yield from _find(base, pending, kinds, in_subscript)
-        case _:
-            for child in children(expr):
-                yield from _find(child, pending, kinds, in_subscript)
-
-
-def _is_index(select: Expr, value: Expr) -> bool:
-    """Whether the choice stands in a subscript (or in a test) somewhere in ``value``."""
-    return any(found == select for found in _find(value, frozenset(), ("index",)))
-
-
 def _replace(value: Expr, old: Expr, new: Expr) -> Expr:
     return transform(value, lambda x: new if x == old else None)
-
-
-def _turning(value: Expr, index: str) -> Turn | None:
-    """The first choice that the loop over ``index`` can be split for."""
-    for select, bound in _choices(value, frozenset()):
-        if (found := turn(select, index, bound)) is not None:
-            return found
-    return None
-
-
-def _choices(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Select, frozenset[str]]]:
-    if isinstance(expr, Reduce):
-        bound = bound | {name.id for name, _ in expr.indices}
-    if isinstance(expr, Select):
-        # The test may itself hold a choice, which then is to be made first.
-        for child in children(expr):
-            yield from _choices(child, bound)
-        yield expr, bound
-        return
-    for child in children(expr):
-        yield from _choices(child, bound)
 
 
 def _leave(statements: tuple[Stmt, ...], accumulator: Expr, op: str) -> tuple[Stmt, ...]:

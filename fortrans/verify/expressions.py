@@ -266,7 +266,9 @@ class Expressions:
     def _spread(self, kind: str, shape: Shape, depth: int) -> Value:
         dim = self.random.randint(1, len(shape))
         copies = self.sections.number(shape[dim - 1])
-        source = self.expression(kind, shape[: dim - 1] + shape[dim:], depth - 1)
+        rest = shape[: dim - 1] + shape[dim:]
+        # gfortran 12 fails on SPREAD of a scalar that is a reduction.
+        source = self.expression(kind, rest, depth - 1) if rest else self._scalar(kind)
         if self._chance(0.2):
             return Value(f"spread({source.text}, ncopies={copies}, dim={dim})", source.bound)
         return Value(f"spread({source.text}, {dim}, {copies})", source.bound)
@@ -292,9 +294,11 @@ class Expressions:
 
     def _merge(self, kind: str, shape: Shape, depth: int) -> Value:
         with self._pure():
-            mask = self.expression("l", shape if self._chance(0.8) else (), depth - 1)
+            # With both scalar, gfortran 12 takes the whole for a scalar.
+            whole = self._chance(0.8)
+            mask = self.expression("l", shape if whole else (), depth - 1)
             one = self.expression(kind, shape, depth - 1)
-            two = self.expression(kind, shape if self._chance(0.7) else (), depth - 1)
+            two = self.expression(kind, () if whole and self._chance(0.3) else shape, depth - 1)
         return Value(f"merge({one.text}, {two.text}, {mask.text})", max(one.bound, two.bound))
 
     def _operands(self, kind: str, shape: Shape, depth: int) -> tuple[Value, Value]:
@@ -402,7 +406,9 @@ class Expressions:
         mask = ""
         if masked:
             with self._pure():
-                where_true = self.expression("l", inner if self._chance(0.8) else (), 1)
+                # gfortran 12 goes wrong where a scalar mask is a reduction itself.
+                plain = self._chance(0.2)
+                where_true = self._scalar("l") if plain else self.expression("l", inner, 1)
             mask = f", mask={where_true.text}"
         if mask and not whole:
             where = f", dim={dim}"

@@ -166,7 +166,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     while time.monotonic() < end:
         program = generate(seed, chosen.size, False if chosen.exact else None)
-        finding = check(program.text())
+        try:
+            finding = check(program.text())
+        except Exception as crash:
+            crash.add_note(f"while rewriting the program of seed {seed}")
+            raise
         count[finding.verdict] += 1
         if finding.verdict is Verdict.DIFFERENT:
             keep = reduced(program, check)

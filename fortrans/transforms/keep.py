@@ -1,0 +1,111 @@
+"""What is computed once and kept, so that a nest does not compute it for every element again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from fortrans.analysis.overlap import free
+from fortrans.intrinsics.elemental import EXPENSIVE
+from fortrans.ir.arrays import (
+    Apply,
+    Array,
+    Constructor,
+    Elemental,
+    Implied,
+    Section,
+    element,
+    rank,
+)
+from fortrans.ir.expr import At, Expr, Name, Reduce, transform
+from fortrans.transforms.ready import prefers_rows
+
+
+def keep(
+    value: Expr, loops: tuple[str, ...], rows: bool, make: Callable[[Array], Section]
+) -> Expr:
+    """``value`` where what must not be computed in place reads a temporary that ``make`` fills.
+
+    ``loops`` are the indices, outermost first.  A reduction or costly operand stays when it depends
+    on the outermost loops only (lowering then computes it there, once), or, with ``rows``, when it
+    is the whole value and can accumulate in the target.
+    """
+    made: dict[Array, Section] = {}
+
+    def kept(node: Reduce | At) -> Expr:
+        if node.origin not in made:
+            made[node.origin] = make(node.origin)
+        return element(made[node.origin], node.at)
+
+    def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
+        match x:
+            case At(body=None):
+                return kept(x)
+            case At(origin, _, body) if body is not None:
+                depends = free(x, frozenset(order))
+                if not expensive(origin) or len(depends) == len(order):
+                    return visit(body, order, False)
+                if not _is_outer(depends, order):
+                    return kept(x)
+                return At(origin, x.at, visit(body, order, False))
+            case Reduce():
+                depends = free(x, frozenset(order))
+                direct = top and rows and len(depends) == len(order) and bool(order)
+                if depends and prefers_rows(x):
+                    if not direct:
+                        return kept(x)
+                elif not _is_outer(depends, order):
+                    return kept(x)
+                inner = (*order, *(name.id for name, _ in reversed(x.indices)))
+                mask = None if x.mask is None else visit(x.mask, inner, False)
+                return replace(x, body=visit(x.body, inner, False), mask=mask)
+            case _:
+                return transform(
+                    x, lambda y: visit(y, order, False) if isinstance(y, At | Reduce) else None
+                )
+
+    return visit(value, loops, True)
+
+
+def _is_outer(depends: frozenset[str], order: tuple[str, ...]) -> bool:
+    """Whether the loops depended on are the outermost ones, so that the value is computed once."""
+    return set(order[: len(depends)]) == depends
+
+
+def expensive(array: Array) -> bool:
+    """Whether computing an element costs more than reading one back."""
+    match array:
+        case Elemental(name, operands, user=user):
+            return user or name in EXPENSIVE or any(map(expensive, operands))
+        case Apply(args=args):
+            return any(map(expensive, args.values()))
+        case Constructor(items):
+            return any(map(expensive, _leaves(items)))
+        case _:
+            return False
+
+
+def _leaves(items: tuple[Array | Implied, ...]) -> Iterator[Array]:
+    for item in items:
+        if isinstance(item, Implied):
+            yield from _leaves(item.items)
+        else:
+            yield item
+
+
+def has_rule(array: Array) -> bool:
+    """Whether the array has an element rule; if not it is materialised as the user wrote it."""
+    index = tuple(Name(f"%{d}") for d in range(rank(array)))
+    found = element(array, index)
+    return not (isinstance(found, At) and found.body is None and found.origin == array)
+
+
+def described(array: Array) -> str:
+    """What a remark calls the array."""
+    match array:
+        case Apply(intrinsic):
+            return intrinsic.name.upper()
+        case Constructor():
+            return "array constructor"
+        case _:
+            return "operand of SPREAD"

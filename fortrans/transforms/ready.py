@@ -1,0 +1,105 @@
+"""Looking into the value of an element: what can be computed before the next loop opens, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fortrans.ir.expr import At, Expr, Reduce, Ref, Select, Substring, children, names, walk
+from fortrans.transforms.accumulate import EXTREMES, SEARCHES
+from fortrans.transforms.split import Turn, turn
+
+
+def prefers_rows(reduce: Reduce) -> bool:
+    """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
+    if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
+        return False
+    if reduce.op in EXTREMES and reduce.mask is not None and reduce.type.name == "real":
+        return False
+    along = names(reduce.at[0])
+    across = {reduce.indices[0][0].id}
+    score = 0
+    for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
+        if isinstance(x, Ref) and x.subscripts:
+            inside = names(x.subscripts[0])
+            # What has one dimension stays in the cache whichever way it is walked.
+            weight = 4 if len(x.subscripts) > 1 else 1
+            score += weight * (bool(inside & along) - bool(inside & across))
+    return score > 0
+
+
+def ready(value: Expr, pending: frozenset[str]) -> Expr | None:
+    """Something to compute before the next loop opens: a subscript that wraps, a choice, a reduction."""
+    return next(_find(value, pending, kinds=("index",)), None) or next(
+        _find(value, pending, kinds=("choice", "reduction")), None
+    )
+
+
+def _find(
+    expr: Expr, pending: frozenset[str], kinds: tuple[str, ...], in_subscript: bool = False
+) -> Iterator[Expr]:
+    match expr:
+        case Select(test, then, other):
+            ready = not names(test) & pending
+            if in_subscript:
+                if "index" in kinds:
+                    for child in (test, then, other):
+                        yield from _find(child, pending, kinds, True)
+                    if not names(expr) & pending:
+                        yield expr
+                return
+            yield from _find(test, pending, kinds, True)
+            if ready and "choice" in kinds:
+                yield expr
+            if "index" in kinds:
+                for child in (then, other):
+                    yield from _find(child, pending, kinds, in_subscript)
+        case Reduce(indices=indices, body=body, mask=mask):
+            inner = pending | {name.id for name, _ in indices}
+            if "reduction" in kinds and not names(expr) & pending:
+                yield expr
+            for part in (body, mask):
+                if part is not None:
+                    yield from _find(part, inner, kinds, in_subscript)
+        case At(_, _, body):
+            if "reduction" in kinds and not names(expr) & pending:
+                yield expr
+            if body is not None:
+                yield from _find(body, pending, kinds, in_subscript)
+        case Ref(base, subscripts):
+            for child in subscripts:
+                yield from _find(child, pending, kinds, True)
+            yield from _find(base, pending, kinds, in_subscript)
+        case Substring(base, first, last):
+            for limit in (first, last):
+                if limit is not None:
+                    yield from _find(limit, pending, kinds, True)
+            yield from _find(base, pending, kinds, in_subscript)
+        case _:
+            for child in children(expr):
+                yield from _find(child, pending, kinds, in_subscript)
+
+
+def is_index(select: Expr, value: Expr) -> bool:
+    """Whether the choice stands in a subscript (or in a test) somewhere in ``value``."""
+    return any(found == select for found in _find(value, frozenset(), ("index",)))
+
+
+def turning(value: Expr, index: str) -> Turn | None:
+    """The first choice that the loop over ``index`` can be split for."""
+    for select, bound in _choices(value, frozenset()):
+        if (found := turn(select, index, bound)) is not None:
+            return found
+    return None
+
+
+def _choices(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Select, frozenset[str]]]:
+    if isinstance(expr, Reduce):
+        bound = bound | {name.id for name, _ in expr.indices}
+    if isinstance(expr, Select):
+        # The test may itself hold a choice, which then is to be made first.
+        for child in children(expr):
+            yield from _choices(child, bound)
+        yield expr, bound
+        return
+    for child in children(expr):
+        yield from _choices(child, bound)

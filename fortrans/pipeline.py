@@ -67,8 +67,9 @@ def rewrite_sources(
 ) -> Iterator[FileResult | InputError]:
     """Rewrite files, in order; USE finds its modules among ``sources`` and ``context``.
 
-    A file that cannot be read gives its InputError in place of a result.  Raises InputError when
-    one module is defined twice, or a template of the user's fails.
+    A file that cannot be read, or defines a module that another one before it defines, gives its
+    InputError in place of a result.  Raises InputError when a template of the user's fails, or two
+    files of ``context`` define one module.
     """
     from fortrans.frontend.modules import index
     from fortrans.frontend.units import read
@@ -86,8 +87,13 @@ def rewrite_sources(
         except InputError:
             # Only what is rewritten must be readable; a module that is missing is said where it matters.
             continue
-    readable = [program for program in programs if not isinstance(program, InputError)]
-    modules = index([*readable, *others])
+    modules = index(others)
+    for position, program in enumerate(programs):
+        if not isinstance(program, InputError):
+            try:
+                modules.add(program)
+            except InputError as problem:
+                programs[position] = problem
     for program in programs:
         yield program if isinstance(program, InputError) else _rewrite(program, modules, options)
 
@@ -151,11 +157,12 @@ def lift(
     program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh
 ) -> Assignment | None:
     """The site of an executable; raises Refusal where nothing may be rewritten at that place."""
-    from fortrans.frontend.candidates import allowed
+    from fortrans.frontend.candidates import allowed, readable
     from fortrans.frontend.expressions import convert
     from fortrans.frontend.lift import lift_assignment
     from fortrans.frontend.parse import assignment
 
+    readable(executable)
     node = assignment(executable.statement.text)
     lhs, rhs = convert(node.items[0]), convert(node.items[2])
     site = lift_assignment(place, lhs, rhs, scopes.at(executable), fresh)

@@ -7,11 +7,11 @@ iterations of a DO CONCURRENT run in random order.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from oracle import UNSET, Bounded, evaluate, objects, picked
+from oracle import UNSET, Bounded, Unset, evaluate, objects, picked
 
 from fortrans.ir.expr import Component, Expr, Name, Range, Ref
 from fortrans.ir.nest import (
@@ -34,14 +34,20 @@ class _Left(Exception):
     """EXIT was executed."""
 
 
-def run(stmts: Sequence[Stmt], environment: Environment, seed: int = 0) -> None:
-    """Execute statements; ``environment`` maps names to scalars, ``Bounded`` or None (unallocated)."""
-    _Run(random.Random(seed)).block(stmts, environment)
+def run(
+    stmts: Sequence[Stmt], environment: Environment, seed: int = 0, types: Mapping[str, str] | None = None
+) -> None:
+    """Execute statements; ``environment`` maps names to scalars, ``Bounded`` or None (unallocated).
+
+    ``types`` names the types of scalars and unallocated arrays, for conversion at the store.
+    """
+    _Run(random.Random(seed), dict(types or {})).block(stmts, environment)
 
 
 class _Run:
-    def __init__(self, order: random.Random) -> None:
+    def __init__(self, order: random.Random, types: dict[str, str]) -> None:
         self.order = order
+        self.types = types
 
     def block(self, stmts: Sequence[Stmt], env: Environment) -> None:
         for stmt in stmts:
@@ -51,7 +57,8 @@ class _Run:
         match stmt:
             case Store(target, value):
                 result = evaluate(value, env)
-                _store(target, result.data.copy() if isinstance(result, Bounded) else result, env)
+                plain = result.data.copy() if isinstance(result, Bounded) else result
+                _store(target, plain, env, self.type(target))
             case Loop():
                 self.loop(stmt, env)
             case If(test, then, other):
@@ -60,11 +67,17 @@ class _Run:
                 raise _Left
             case Block(declarations, body):
                 self.scope(declarations, body, env)
-            case Allocate(target, shape, lower):
+            case Allocate(target, shape, lower, source):
                 if _holder(target, env)[0][_holder(target, env)[1]] is not None:
                     raise ValueError(f"{target} is allocated already")
+                if source is not None:
+                    value = evaluate(source, env)
+                    data = value.data if isinstance(value, Bounded) else value
+                    _put(target, Bounded.of(data.copy(), None, self.type(target)), env)
+                    return
                 extents = [max(evaluate(n, env), 0) for n in shape]
-                _put(target, _unset(extents, lower and [evaluate(low, env) for low in lower]), env)
+                lowest = lower and [evaluate(low, env) for low in lower]
+                _put(target, _unset(extents, lowest, self.type(target)), env)
             case Deallocate(target):
                 if _holder(target, env)[0][_holder(target, env)[1]] is None:
                     raise ValueError(f"{target} is not allocated")
@@ -77,6 +90,16 @@ class _Run:
                 holder[key] = None
             case CallStmt(name, args):
                 env[name](*(evaluate(x, env) for x in args))
+
+    def type(self, target: Expr) -> str:
+        """The type of a whole variable; of a component it is that of its root."""
+        match target:
+            case Name(id):
+                return self.types.get(id, "")
+            case Component(base, _) | Ref(base, _):
+                return self.type(base)
+            case _:
+                return ""
 
     def loop(self, loop: Loop, env: Environment) -> None:
         first, last = evaluate(loop.first, env), evaluate(loop.last, env)
@@ -104,12 +127,14 @@ class _Run:
                 extents = [max(evaluate(n, env), 0) for n in declared.shape]
                 new[declared.name] = _unset(extents, None, declared.type.name)
             else:
-                new[declared.name] = UNSET
+                new[declared.name] = Unset(declared.type.name)
         hidden = {name: env[name] for name in new if name in env}
+        types, self.types = self.types, self.types | {d.name: d.type.name for d in declarations}
         env.update(new)
         try:
             self.block(body, env)
         finally:
+            self.types = types
             for name in new:
                 del env[name]
             env.update(hidden)
@@ -136,7 +161,7 @@ def _put(target: Expr, value: Any, env: Environment) -> None:
     holder[key] = value
 
 
-def _store(target: Expr, value: Any, env: Environment) -> None:
+def _store(target: Expr, value: Any, env: Environment, type: str) -> None:
     match target:
         case Ref(base, subscripts):
             array = evaluate(base, env)
@@ -146,18 +171,18 @@ def _store(target: Expr, value: Any, env: Environment) -> None:
                 places = picked(Bounded(where, array.lower), axes).astype(int)
                 _fill(array.data.reshape(-1), places, value, array)
                 return
-            array.data[array.position([evaluate(j, env) for j in subscripts])] = _fit(value, array)
+            array.data[array.position([evaluate(j, env) for j in subscripts])] = _fit(value, array.type)
         case _:
             holder, key = _holder(target, env)
             old = holder.get(key)
             if isinstance(old, Bounded):
                 if np.ndim(value) and value.shape != old.data.shape:
                     raise ValueError(f"shape {value.shape} stored in {old.data.shape}")
-                old.data[...] = value
+                old.data[...] = _fitted(value, old)
             elif old is None and np.ndim(value):
                 holder[key] = Bounded.of(value)
             else:
-                holder[key] = value
+                holder[key] = _fit(value, type)
 
 
 def _axis(subscript: Expr, array: Bounded, dim: int, env: Environment) -> Any:
@@ -177,10 +202,17 @@ def _fill(flat: np.ndarray, places: np.ndarray, value: Any, array: Bounded) -> N
         raise ValueError("array is not contiguous")
     if np.ndim(value) and value.shape != places.shape:
         raise ValueError(f"shape {value.shape} stored in {places.shape}")
-    flat[places] = value
+    flat[places] = _fitted(value, array)
 
 
-def _fit(value: Any, array: Bounded) -> Any:
-    if array.type == "integer" and isinstance(value, float):
+def _fit(value: Any, type: str) -> Any:
+    """Conversion at the store (10.2.1.3, table 10.9)."""
+    if type == "integer" and isinstance(value, float):
         return int(value)
-    return float(value) if array.type == "real" and isinstance(value, int) else value
+    return float(value) if type == "real" and isinstance(value, int) else value
+
+
+def _fitted(value: Any, array: Bounded) -> Any:
+    if not np.ndim(value):
+        return _fit(value, array.type)
+    return objects(np.frompyfunc(lambda x: _fit(x, array.type), 1, 1)(value))

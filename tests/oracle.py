@@ -49,8 +49,18 @@ from fortrans.ir.expr import (
 Env = Mapping[str, Any]
 
 
+class Greatest(float):
+    """HUGE of a real, whose negative is the least number there is, as the oracle's reductions have it."""
+
+    def __neg__(self) -> float:
+        return float(LEAST)
+
+
 class Unset:
-    """An element that was never defined: no operator takes it."""
+    """An element that was never defined: no operator takes it.  ``type`` is what it would be."""
+
+    def __init__(self, type: str = "") -> None:
+        self.type = type
 
     def __repr__(self) -> str:
         return "unset"
@@ -133,7 +143,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "int": lambda x, kind=4: int(x),
     "real": lambda x, kind=4: float(x),
     "logical": lambda x, kind=4: bool(x),
-    "kind": lambda x: 4,
     "merge": lambda x, y, m: x if m else y,
     "repeat": lambda x, n: x * n,
     "not": operator.invert,
@@ -210,6 +219,20 @@ def evaluate(expr: Expr, env: Env) -> Any:
             raise TypeError(f"cannot evaluate {expr}")
 
 
+def type_of(expr: Expr, env: Env) -> str:
+    """The type of a designator, which need not be defined (nor within bounds)."""
+    match expr:
+        case Ref(base, _):
+            return type_of(base, env)
+        case Name(id) if isinstance(env[id], Unset):
+            return str(env[id].type)
+        case _:
+            found = evaluate(expr, env)
+            if isinstance(found, Bounded):
+                return found.type
+            return "logical" if isinstance(found, bool) else "real" if isinstance(found, float) else "integer"
+
+
 def _map(function: Callable[..., Any], *arrays: Any) -> Any:
     return np.frompyfunc(function, len(arrays), 1)(*arrays)
 
@@ -259,10 +282,16 @@ def picked(base: Bounded, axes: Sequence[Any]) -> np.ndarray:
 
 
 def _called(name: str, args: Sequence[Expr], env: Env) -> Any:
+    if name == "kind":
+        return 4
+    if name == "huge":
+        return Greatest(GREATEST) if type_of(args[0], env) == "real" else GREATEST
     keywords = {x.name: evaluate(x.value, env) for x in args if isinstance(x, Keyword)}
     values = [evaluate(x, env) for x in args if not isinstance(x, Keyword)]
     if name in ("size", "lbound", "ubound"):
         return _bounds(name, *values, **keywords)
+    if name == "allocated":
+        return values[0] is not None
     if name in env:
         return env[name](*values, **keywords)
     if name == "len":
@@ -317,7 +346,7 @@ def value(array: Array | Implied, env: Env) -> np.ndarray:
         case Section():
             return _section(array, env)
         case Elemental(name, operands, operator=operator_):
-            function = OPERATORS[name] if operator_ else FUNCTIONS[name]
+            function = OPERATORS[name] if operator_ else env[name] if name in env else FUNCTIONS[name]
             return objects(_map(function, *(value(x, env) for x in operands)))
         case Apply(intrinsic, args):
             return objects(TRANSFORMATIONAL[intrinsic.name](**{k: value(x, env) for k, x in args.items()}))

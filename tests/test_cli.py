@@ -336,7 +336,7 @@ def test_explain_a_code(word: str) -> None:
 
 def test_explain_lists_all_codes() -> None:
     lines = run("explain").stdout.splitlines()
-    assert lines[0].split()[:2] == ["FT001", "unreadable-structure"]
+    assert lines[0].split()[:2] == ["FT002", "unparsable-statement"]
     assert lines[-1].startswith("FT901")
 
 

@@ -74,6 +74,8 @@ def may_alias(w: Storage, r: Storage) -> Alias:
     """How the storage ``r`` that is read lies to the storage ``w`` that is written."""
     if _same_object(w.root, r.root):
         return _paths(w, r)
+    if _associated(w, r):
+        return Alias.MAYBE
     if not _types_may_overlap(w.type, r.type):
         return Alias.NO
     return Alias.MAYBE if _different_names(w, r) else Alias.NO
@@ -104,14 +106,15 @@ def _types_may_overlap(w: Type, r: Type) -> bool:
     return w.kind is None or r.kind is None or type(w.kind) is not type(r.kind) or w.kind == r.kind
 
 
+def _associated(w: Storage, r: Storage) -> bool:
+    """Storage association (19.5.3): EQUIVALENCE and COMMON do not look at types."""
+    return all(s.root.attributes & {"equivalence", "common"} for s in (w, r))
+
+
 def _different_names(w: Storage, r: Storage) -> bool:
     """Whether objects of different names and overlapping types may share storage."""
     both = (w.through, r.through)
     if any("associate" in attributes for attributes in both):
-        return True
-    if all("equivalence" in attributes for attributes in both):
-        return True
-    if all("common" in a or "equivalence" in a for a in both):
         return True
     w_pointer, r_pointer = (("pointer" in a) for a in both)
     w_target, r_target = (("target" in a) for a in both)

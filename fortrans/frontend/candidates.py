@@ -76,16 +76,20 @@ def _sides(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def allowed(executable: Executable) -> None:
-    """Raise Refusal where nothing may be rewritten, whatever the statement (SEMANTICS 27)."""
+def readable(executable: Executable) -> None:
+    """Raise Refusal where the statement, or what is around it, is not surely what it looks like."""
     unit = executable.unit.program_unit
     statement = executable.statement
     if unit.broken:
         raise Refusal("FT008", f"Program unit '{unit.name}' could not be read: {unit.broken}")
     if executable.preprocessed or statement.conditional:
         raise Refusal("FT004", "Statement depends on the preprocessor")
-    if statement.flaw:
-        raise Refusal("FT001", statement.flaw)
+
+
+def allowed(executable: Executable) -> None:
+    """Raise Refusal where nothing may be rewritten, whatever the statement (SEMANTICS 27)."""
+    unit = executable.unit.program_unit
+    statement = executable.statement
     if executable.region is not None:
         raise Refusal("FT005", f"Statement is in a region of '!${executable.region}'")
     kinds = {construct.kind for construct in executable.constructs}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fortrans.intrinsics.elemental import ELEMENTAL, KIND_POSITION, elemental_type, with_kind
+from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -137,8 +138,11 @@ def _check_shift(name: str, args: dict[str, Array], lifting: Lifting) -> None:
     shift = args.get("shift")
     if shift is None or rank(shift) or not isinstance(shift, Scalar):
         return
-    if shift.type.kind != 4 and lifting.scope.constant(shift.value) is None:
-        raise Refusal("FT403", f"SHIFT of {name.upper()} is not a default integer")
+    if shift.type.kind != 4:
+        known = lifting.scope.constant(shift.value)
+        if known is None or abs(known) >= 2**31:
+            raise Refusal("FT403", f"SHIFT of {name.upper()} is not a default integer")
+        args["shift"] = Scalar(integer(known), INTEGER)
 
 
 def _constant_items(array: Array, lifting: Lifting) -> Array:
@@ -242,7 +246,7 @@ def _inquiry(call: Call, lifting: Lifting) -> Array:
         if len(args) != 1:
             raise Refusal("FT403", "'SHAPE' with KIND= is not composed")
         argument = lifting.lift(args[0][1])
-        return Constructor(tuple(Scalar(extent, INTEGER) for extent in shape(argument)), INTEGER)
+        return Constructor(tuple(Scalar(clipped(x), INTEGER) for x in shape(argument)), INTEGER)
     dims = [key for key, _ in args if key in ("dim", None)]
     if name in ("lbound", "ubound") and len(dims) < 2 and not any(key == "dim" for key, _ in args):
         raise Refusal("FT403", f"'{name.upper()}' without DIM= is not composed")
@@ -257,7 +261,7 @@ def _inquiry(call: Call, lifting: Lifting) -> Array:
             known = lifting.scope.constant(args[1][1])
             extents = shape(argument)
             if known is not None and 1 <= known <= len(extents):
-                return Scalar(extents[known - 1], INTEGER)
+                return Scalar(clipped(extents[known - 1]), INTEGER)
     if name in ("huge", "tiny", "epsilon"):
         # Only the type counts; a variable named in it must not look like a read of its value.
         return Scalar(call, type)

@@ -263,8 +263,10 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     if rank(value) and rank(value) != rank(target):
         raise Refusal("FT207", f"Ranks differ: {rank(target)} and {rank(value)}")
     if not comparable(target.type, value.type):
-        kinds = "derived types" if "type" in (target.type.name, value.type.name) else "these types"
-        raise Refusal("FT208", f"Assignment may be a defined one for {kinds}")
+        derived = [x.type.derived for x in (target, value) if x.type.name in ("type", "class")]
+        if derived:
+            raise Refusal("FT204", f"Assignment of derived type '{derived[0]}' may be a defined one")
+        raise Refusal("FT208", "Assignment may be a defined one for these types")
     if isinstance(value, Section) and any(c.rank and Name(c.name) == value.base for c in lifting.captures):
         raise Refusal("FT405", "The result of an array function alone leaves nothing to compose")
     value = lifting.settle(value)

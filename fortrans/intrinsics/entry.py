@@ -153,10 +153,10 @@ def indices_for(origin: Array, at: Index, count: int) -> tuple[Name, ...]:
 
 
 def product(extents: Sequence[Expr]) -> Expr:
-    """The number of elements of a shape."""
+    """The number of elements of a shape, where two negative extents must not make a positive one."""
     result: Expr = ONE
     for extent in extents:
-        result = mul(result, extent)
+        result = mul(result, clipped(extent))
     return result
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fortrans.analysis.alias import Alias
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
+from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -253,7 +254,8 @@ class Composition:
             if all(constant(x) == 1 for x in lower):
                 lower = None
         other = [
-            Op("/=", (Call("size", (base, integer(d))), extent)) for d, extent in enumerate(extents, 1)
+            Op("/=", (Call("size", (base, integer(d))), clipped(extent)))
+            for d, extent in enumerate(extents, 1)
         ]
         test: Expr = other[0]
         for more in other[1:]:

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fortrans.ir.expr import names
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.sites import Assignment, Place
+from fortrans.ir.symbols import Symbol
+from fortrans.ir.written import as_source
 from fortrans.options import Options
 from fortrans.remarks import InputError, Kind, Refusal, Remark
 from fortrans.source import Edit, Source
@@ -165,10 +168,25 @@ def lift(
     readable(executable)
     node = assignment(executable.statement.text)
     lhs, rhs = convert(node.items[0]), convert(node.items[2])
-    site = lift_assignment(place, lhs, rhs, scopes.at(executable), fresh)
+    scope = scopes.at(executable)
+    site = lift_assignment(place, lhs, rhs, scope, fresh)
     if site is not None:
         allowed(executable)
+        _check_implicit(site)
     return site
+
+
+def _check_implicit(site: Assignment) -> None:
+    """Raise Refusal for a variable that nothing but references declare.
+
+    gfortran takes the first reference in the text as the declaration, and inside a BLOCK makes of
+    it a variable of the BLOCK: what is first named in an emitted BLOCK would be another variable.
+    """
+    exprs = (as_source(site.lhs), as_source(site.rhs), *(capture.value for capture in site.captures))
+    for name in sorted(frozenset(name for x in exprs for name in names(x))):
+        meaning = site.scope.lookup(name)
+        if isinstance(meaning, Symbol) and "implicit" in meaning.attributes:
+            raise Refusal("FT201", f"Name '{name}' is not declared, which a BLOCK around it would change")
 
 
 def _fault(problem: Exception) -> Refusal:
@@ -184,8 +202,8 @@ def _done(site: Assignment, plan: Plan) -> str:
     from fortrans.analysis.profit import work
     from fortrans.ir.arrays import Scalar, base_name
 
-    names = [name for name in work(site.rhs).names if name not in plan.kept]
-    what = _listed(names) if names else "the expression"
+    composed = [name for name in work(site.rhs).names if name not in plan.kept]
+    what = _listed(composed) if composed else "the expression"
     name = base_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
     kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
     message = f"{kind} to '{name}' composes {what} into one loop nest"

@@ -7,19 +7,16 @@ declared bounds of every form, reads of what is assigned, aliases, user's functi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from notation import printed
 from oracle import Bounded
+from sites import UNIT, Drawn, Held, TestScope
 from test_oracle import TYPES, World
 
 from fortrans.frontend.designators import section_extent
-from fortrans.intrinsics import INTRINSICS
-from fortrans.intrinsics.elemental import ELEMENTAL
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -32,45 +29,16 @@ from fortrans.ir.arrays import (
     Section,
     Triplet,
     Vector,
+    base_name,
     rank,
 )
-from fortrans.ir.expr import (
-    ONE,
-    Call,
-    Component,
-    Expr,
-    Literal,
-    Name,
-    Op,
-    Ref,
-    constant,
-    integer,
-    substitute,
-)
+from fortrans.ir.expr import ONE, Call, Component, Expr, Literal, Name, Op, Ref, integer
 from fortrans.ir.sites import Assignment, Capture, Place
-from fortrans.ir.symbols import (
-    INTEGER,
-    DerivedType,
-    Dimension,
-    Intrinsic,
-    Meaning,
-    Procedure,
-    Symbol,
-    Type,
-    Unresolved,
-)
-from fortrans.ir.written import as_source
+from fortrans.ir.symbols import INTEGER, DerivedType, Dimension, Procedure, Symbol, Type
 from fortrans.source import Span
 
-UNIT = "subroutine s"
-INTRINSIC_NAMES = (
-    INTRINSICS.keys()
-    | ELEMENTAL.keys()
-    | set("allocated huge kind lbound len repeat size ubound real int max min merge".split())
-)
-SHIFTS = (0, 1, -1, 2, -2, 3, -5)
 # How two names come to share storage: the attributes of the one assigned, and of the other.
-SHARED = (
+SHARED: tuple[tuple[set[str], set[str]], ...] = (
     ({"target"}, {"pointer"}),
     ({"pointer"}, {"target"}),
     ({"pointer"}, {"pointer"}),
@@ -79,88 +47,6 @@ SHARED = (
     ({"target", "dummy"}, {"target"}),
     (set(), {"associate"}),
 )
-
-
-@dataclass
-class TestScope:
-    """The ``Scope`` protocol over tables."""
-
-    __test__ = False
-    meanings: dict[str, Meaning] = field(default_factory=dict)
-    types: dict[str, DerivedType] = field(default_factory=dict)
-    constants: dict[str, int] = field(default_factory=dict)
-    unit: str = UNIT
-    pure: bool = False
-
-    def lookup(self, name: str) -> Meaning:
-        name = name.lower()
-        if name in self.meanings:
-            return self.meanings[name]
-        return Intrinsic(name) if name in INTRINSIC_NAMES else Unresolved(name, "it is not declared")
-
-    def derived(self, name: str) -> DerivedType | None:
-        return self.types.get(name)
-
-    def derived_of(self, symbol: Symbol) -> DerivedType | None:
-        return self.types.get(symbol.type.derived or "")
-
-    def constant(self, expr: Expr) -> int | None:
-        return constant(substitute(expr, {name: integer(n) for name, n in self.constants.items()}))
-
-    def defined_assignment(self) -> bool:
-        return False
-
-    def defined_operators(self) -> frozenset[str]:
-        return frozenset()
-
-
-@dataclass(frozen=True)
-class Held:
-    """An array as the statement may name it: its designator, and its bounds as they may be written."""
-
-    base: Expr
-    data: Bounded
-    lower: tuple[Expr, ...]
-    extent: tuple[Expr, ...]
-    type: str
-
-    def whole(self) -> Section:
-        axes = tuple(Triplet(low, ONE, n, full=True) for low, n in zip(self.lower, self.extent))
-        return Section(self.base, axes, TYPES[self.type], whole=True)
-
-    @property
-    def root(self) -> str:
-        assert isinstance(self.base, Name | Component)
-        return self.base.id if isinstance(self.base, Name) else self.base.base.id  # type: ignore[attr-defined]
-
-
-@dataclass(repr=False)
-class Drawn:
-    """An assignment and the state of the program before it."""
-
-    site: Assignment
-    env: dict[str, Any]
-    target: Held | None
-    scalar: str = ""
-    shared: frozenset[str] = frozenset()
-    locals: frozenset[str] = frozenset()
-
-    def __repr__(self) -> str:
-        left = self.site.lhs
-        lines = [f"{capture.name} = {printed(capture.value)}" for capture in self.site.captures]
-        lines.append(f"{printed(as_source(left))} = {printed(as_source(self.site.rhs))}")
-        for name, data in self.env.items():
-            data = data["u"] if isinstance(data, dict) else data
-            shown = f"{data.data.tolist()} from {data.lower}" if isinstance(data, Bounded) else repr(data)
-            attributes = getattr(self.site.scope.lookup(name), "attributes", frozenset())
-            lines.append(f"  {name}: {shown} {' '.join(sorted(attributes))}")
-        how = "  may reallocate" if self.site.reallocates else ""
-        return "\n" + "\n".join([*lines, how])
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """Types of what can be assigned as a whole."""
-        return {self.target.root: self.target.type} if self.target else {}
 
 
 @dataclass
@@ -182,7 +68,7 @@ class Statement(World):
             case 0:
                 name = f"p{number}" if number >= 0 else f"q{-number}"
                 self.env[name] = self.scope.constants[name] = number
-                self.declare(name, INTEGER, attributes={"parameter"}, value=integer(number))
+                self.declare(name, INTEGER, attributes=frozenset({"parameter"}), value=integer(number))
                 return Name(name)
             case 1 | 2:
                 name = f"n{number}" if number >= 0 else f"m{-number}"
@@ -193,7 +79,6 @@ class Statement(World):
                 return integer(number)
 
     def declare(self, name: str, type: Type, **more: Any) -> Symbol:
-        more["attributes"] = frozenset(more.get("attributes", ()))
         symbol = Symbol(name, type, origin=UNIT, **more)
         self.scope.meanings[name] = symbol
         return symbol
@@ -241,10 +126,14 @@ class Statement(World):
         if component:
             base = Component(Name(name), "u")
         for d, (size, low) in enumerate(zip(sizes, lowers), 1):
-            ask = deferred or self.chance()
-            lower = Call("lbound", (base, integer(d))) if deferred or self.number(0, 2) == 0 else self.expr(low)
-            negative = -self.number(0, 2) if not size else size
-            forms.append((lower, Call("size", (base, integer(d))) if ask else self.expr(negative)))
+            lower, extent = (Call(inquiry, (base, integer(d))) for inquiry in ("lbound", "size"))
+            declared = size if size else -self.number(0, 2)
+            forms.append(
+                (
+                    lower if deferred or self.number(0, 2) == 0 else self.expr(low),
+                    extent if deferred or self.chance() else self.expr(declared),
+                )
+            )
             dims.append(Dimension("deferred") if deferred else Dimension("assumed", ONE))
         symbol = Symbol(name, TYPES[type], tuple(dims), attributes, origin=UNIT)
         if component:
@@ -320,8 +209,8 @@ class Statement(World):
         """A vector subscript; sometimes what is assigned."""
         vector = super().indices(numbers)
         assert isinstance(vector, Section)
-        held = self.env[vector.base.id]  # type: ignore[attr-defined]
-        name = vector.base.id  # type: ignore[attr-defined]
+        name = base_name(vector.base)
+        held = self.env[name]
         self.scope.meanings[name] = Symbol(name, INTEGER, (Dimension("assumed", ONE),), origin=UNIT)
         low = integer(held.lower[0])
         return replace(vector, axes=(Triplet(low, ONE, Call("size", (vector.base, ONE)), full=True),))
@@ -330,10 +219,11 @@ class Statement(World):
         if not extents:
             return self.scalar_of(type)
         held = self.target
-        if held and self.readable and held.type == type and self.number(0, 2) == 0:
-            again = self.again(self.alias if self.alias and self.chance() else held, extents)
-            if again is not None:
-                return again
+        again = 1 if self.alias else 2
+        if held and self.readable and held.type == type and self.number(0, again) == 0:
+            read = self.again(self.alias if self.alias and self.number(0, 2) else held, extents)
+            if read is not None:
+                return read
         if held and self.readable and type == "integer" and self.number(0, 7) == 0:
             shape = held.data.data.shape
             if held.type == "integer" and shape == extents[:1] == extents and shape[0]:
@@ -355,9 +245,9 @@ class Statement(World):
         sizes = held.data.data.shape
         if extents == sizes and self.chance():
             return held.whole()
-        if held is self.target and isinstance(self.left, Section) and self.number(0, 1) == 0:
-            if extents == self.left_extents:
-                return self.left
+        left = self.left if held is self.target and extents == self.left_extents else None
+        if isinstance(left, Section) and self.chance():
+            return left
         if len(extents) > len(sizes):
             return None
         ranged = sorted(self.draw(st.permutations(range(len(sizes))))[: len(extents)])
@@ -403,7 +293,7 @@ class Statement(World):
         if type == "real" and choice == 0:
             args = (self.array(extents, type, depth), Scalar(Literal("2.0"), TYPES[type]))
             return self.folded(Elemental("/", args, TYPES[type], operator=True))
-        if type == "integer" and choice == 1 and extents:
+        if type == "integer" and choice in (1, 2, 3) and extents:
             return Elemental(self.user(), (self.array(extents, type, depth),), INTEGER, user=True)
         if type == "real" and choice == 1:
             return self.folded(Elemental("real", (self.array(extents, "integer", depth),), TYPES[type]))
@@ -446,6 +336,10 @@ class Statement(World):
                 given["mask"] = self.mask(inner, depth - 1)
             name = self.pick("maxval", "minval")
             return self.called(name, array=self.array(inner, type, min(depth, 1)), **given)
+        if type == "integer" and not extents and self.number(0, 9) == 0:
+            size = (self.number(0, 3),)
+            left = self.array(size, type, depth)
+            return self.called("dot_product", vector_a=left, vector_b=self.leaf(size, type))
         return super().reduction(extents, type, depth)
 
     # ---- the statement
@@ -488,7 +382,7 @@ class Statement(World):
         self.readable = True
         if self.number(0, 3) == 0:
             return self.reallocated(extents, type)
-        mine, theirs = self.pick(*SHARED) if self.number(0, 3) == 0 else (set(), set())
+        mine, theirs = self.pick(*SHARED) if self.number(0, 2) == 0 else (set(), set())
         attributes = frozenset(mine)
         if self.chance():
             # Whole arrays that may be reallocated are drawn apart.
@@ -505,6 +399,7 @@ class Statement(World):
         old = extents
         if self.chance():
             old = tuple(self.number(0, 4) for _ in extents)
+        self.left_extents = old
         self.target = self.whole(old, type, deferred=True, component=self.number(0, 5) == 0)
         self.left = self.target.whole()
         if self.number(0, 3) == 0:
@@ -536,8 +431,7 @@ class Statement(World):
                     dims = (Dimension("assumed", ONE),) * held.data.ndim
                     self.scope.meanings[name] = Symbol(name, TYPES[held.type], dims, origin=UNIT)
                 else:
-                    kind = "logical" if isinstance(held, bool) else "real" if isinstance(held, float) else "integer"
-                    self.declare(name, TYPES[kind])
+                    self.declare(name, INTEGER)
         site = Assignment(
             Place(Span(1, 1), "", ("x = y\n",), "x = y"),
             self.scope,

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from oracle import UNSET, Bounded, Unset, evaluate, objects, picked
+from numpy_intrinsics import objects
+from oracle import UNSET, Bounded, Unset, evaluate, picked
 
 from fortrans.ir.expr import Component, Expr, Name, Range, Ref
 from fortrans.ir.nest import (
@@ -76,7 +77,7 @@ class _Run:
                     _put(target, Bounded.of(data.copy(), None, self.type(target)), env)
                     return
                 extents = [max(evaluate(n, env), 0) for n in shape]
-                lowest = lower and [evaluate(low, env) for low in lower]
+                lowest = None if lower is None else [evaluate(low, env) for low in lower]
                 _put(target, _unset(extents, lowest, self.type(target)), env)
             case Deallocate(target):
                 if _holder(target, env)[0][_holder(target, env)[1]] is None:

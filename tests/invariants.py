@@ -18,7 +18,11 @@ from fortrans.ir.expr import (
     Select,
     Substring,
     children,
+    constant,
+    linear,
     names,
+    same,
+    sub,
     walk,
 )
 from fortrans.ir.nest import (
@@ -51,7 +55,7 @@ class Known:
 def check(body: Sequence[Stmt], known: Known) -> None:
     """Raises AssertionError with the statement that breaks a rule."""
     _scoped(body, known, frozenset(), ())
-    for stmt in _within(body):
+    for stmt in within(body):
         if isinstance(stmt, Loop) and stmt.concurrent:
             _concurrent(stmt, known)
 
@@ -63,7 +67,7 @@ def _scoped(body: Sequence[Stmt], known: Known, declared: frozenset[str], loops:
     for stmt in body:
         for expr in expressions(stmt):
             _printable(expr)
-            free = _free(expr) - declared - known.inputs - known.functions
+            free = names(expr) - declared - known.inputs - known.functions
             assert not free, f"{sorted(free)} not declared in {stmt}"
         match stmt:
             case Loop():
@@ -91,7 +95,7 @@ def _scoped(body: Sequence[Stmt], known: Known, declared: frozenset[str], loops:
 
 def _used(body: Sequence[Stmt]) -> set[str]:
     found: set[str] = set()
-    for stmt in _within(body):
+    for stmt in within(body):
         for expr in expressions(stmt):
             found |= names(expr)
             found |= {x.name for x in walk(expr) if isinstance(x, ImpliedDo)}
@@ -100,16 +104,12 @@ def _used(body: Sequence[Stmt]) -> set[str]:
     return found
 
 
-def _free(expr: Expr) -> frozenset[str]:
-    return names(expr)
-
-
 def _printable(expr: Expr) -> None:
     """No choice, reduction or mask is left that has no Fortran form."""
     for x in walk(expr):
         assert not isinstance(x, Select | Reduce | At), f"{x} is left in {expr}"
         assert not (isinstance(x, Op) and x.op.startswith(".mask")), f"mask is left in {expr}"
-        assert not (isinstance(x, Name) and x.id[0] in "$%"), f"'{x.id}' is no name"  # type: ignore[union-attr]
+        assert not (isinstance(x, Name) and x.id[0] in "$%"), f"'{x.id}' is no name"
 
 
 # ---- DO CONCURRENT ------------------------------------------------------------------
@@ -117,23 +117,37 @@ def _printable(expr: Expr) -> None:
 
 def _concurrent(loop: Loop, known: Known) -> None:
     """No iteration reads what another defines, nor do two define the same."""
-    own = {d.name for stmt in _within(loop.body) if isinstance(stmt, Block) for d in stmt.declarations}
-    targets = [s.target for s in _within(loop.body) if isinstance(s, Store) and _root(s.target) not in own]
+    own = {d.name for stmt in within(loop.body) if isinstance(stmt, Block) for d in stmt.declarations}
+    targets = [s.target for s in within(loop.body) if isinstance(s, Store) and _root(s.target) not in own]
     for target in targets:
         assert any(isinstance(x, Ref) for x in walk(target)), f"{target} is shared by all iterations"
         assert names(target) & (own | {loop.index}), f"{target} is the same in every iteration"
-    for stmt in _within(loop.body):
+    for stmt in within(loop.body):
         if isinstance(stmt, Loop) and not stmt.concurrent:
             assert stmt.index in own, f"index '{stmt.index}' is shared by all iterations"
         assert not isinstance(stmt, Allocate | Deallocate | CallStmt), stmt
-    written = {_root(target) for target in targets}
-    if written & known.written:
-        written |= known.shared
-    for stmt in _within(loop.body):
+    roots = {_root(target) for target in targets}
+    written = roots | (known.shared if roots & known.written else set())
+    for stmt in within(loop.body):
         for expr in expressions(stmt, targets=False):
             for read in designators(expr):
-                if _root(read) in written:
-                    assert read in targets, f"{read} is read where {targets} are stored"
+                if _root(read) not in written:
+                    continue
+                assert _root(read) in roots, f"{read} may be what {targets} store"
+                safe = [_apart(read, target, loop.index) for target in targets]
+                assert read in targets or all(safe), f"{read} is read where {targets} are stored"
+
+
+def _apart(read: Expr, target: Expr, index: str) -> bool:
+    """Whether different iterations cannot meet: some subscripts differ by a constant, or tell the index."""
+    if not (isinstance(read, Ref) and isinstance(target, Ref) and read.base == target.base):
+        return _root(read) != _root(target)
+    for x, y in zip(read.subscripts, target.subscripts):
+        if same(x, y) and (linear(x)[0].get(Name(index)) or (isinstance(x, Ref) and index in names(x))):
+            return True
+        if not names(x) | names(y) and constant(sub(x, y)):
+            return True
+    return False
 
 
 def designators(expr: Expr) -> Iterator[Expr]:
@@ -163,15 +177,16 @@ def _inside(expr: Expr) -> Iterator[Expr]:
 # ---- walking ------------------------------------------------------------------------
 
 
-def _within(body: Sequence[Stmt]) -> Iterator[Stmt]:
+def within(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    """All statements, each before those inside it."""
     for stmt in body:
         yield stmt
         match stmt:
             case Loop(body=inner) | Block(_, inner):
-                yield from _within(inner)
+                yield from within(inner)
             case If(_, then, other):
-                yield from _within(then)
-                yield from _within(other)
+                yield from within(then)
+                yield from within(other)
 
 
 def expressions(stmt: Stmt, targets: bool = True) -> Iterator[Expr]:

@@ -35,6 +35,8 @@ from fortrans.ir.expr import (
     Call,
     Component,
     Expr,
+    ImpliedDo,
+    Items,
     Keyword,
     Literal,
     Name,
@@ -207,6 +209,8 @@ def evaluate(expr: Expr, env: Env) -> Any:
             return _called(name, args, env)
         case Select(test, then, other):
             return evaluate(then if evaluate(test, env) else other, env)
+        case Items(items, spec):
+            return _listed([x for item in items for x in _list(item, env)], spec)
         case Reduce():
             return _reduced(expr, env)
         case At(_, _, body) if body is not None:
@@ -247,6 +251,23 @@ def _mapped(function: Callable[..., Any], args: Sequence[Any]) -> Any:
         result = _map(lambda *xs: function(*map(_defined, xs)), *args)
         return objects(result)
     return function(*map(_defined, args))
+
+
+def _list(item: Expr, env: Env) -> list[Any]:
+    """The values of an item of an array constructor, in array element order."""
+    if not isinstance(item, ImpliedDo):
+        return list(objects(_plain(evaluate(item, env))).flatten(order="F"))
+    first, last = evaluate(item.first, env), evaluate(item.last, env)
+    step = 1 if item.step is None else evaluate(item.step, env)
+    turns = range(first, last + (1 if step > 0 else -1), step)
+    return [x for i in turns for inner in item.items for x in _list(inner, {**env, item.name: i})]
+
+
+def _listed(parts: list[Any], spec: str | None) -> np.ndarray:
+    convert: Any = {"integer": int, "real": float, "logical": bool}.get(spec or "")
+    result = np.empty(len(parts), dtype=object)
+    result[:] = [convert(x) for x in parts] if convert else parts
+    return result
 
 
 def _designated(base: Any, subscripts: Sequence[Expr], env: Env) -> Any:
@@ -352,12 +373,7 @@ def value(array: Array | Implied, env: Env) -> np.ndarray:
             return objects(TRANSFORMATIONAL[intrinsic.name](**{k: value(x, env) for k, x in args.items()}))
         case Constructor(items, type, typed):
             parts = [x for item in items for x in _items(item, env)]
-            if typed:
-                convert = {"integer": int, "real": float, "logical": bool}.get(type.name)
-                parts = [convert(x) for x in parts] if convert else parts
-            result = np.empty(len(parts), dtype=object)
-            result[:] = parts
-            return result
+            return _listed(parts, type.name if typed else None)
         case Reference(call):
             return objects(_plain(evaluate(call, env)))
         case _:

@@ -18,8 +18,8 @@ CASES = {
     "FT003": HEAD + "  a = cshift(b, f(g(h(f(g(h(f(g(h(f(g(h(n)))))))))))))\n" + TAIL,
     "FT008": HEAD + "#ifdef X\n  if (n > 1) then\n#else\n  if (n > 2) then\n#endif\n"
     "  a = cshift(b, 1) + b\n  end if\n" + TAIL,
-    "FT103": "subroutine s(a_name_as_long_as_this_one)\n  real :: a_name_as_long_as_this_one(9)\n"
-    "  a_name_as_long_as_this_one = cshift(a_name_as_long_as_this_one, 1)\nend subroutine s\n",
+    "FT103": "subroutine s(a, b)\n  character(9) :: a(9), b(9)\n"
+    f"  a = cshift(b, 1)//'{'x' * 6000}'\nend subroutine s\n",
     "FT202": HEAD + "  integer :: k(n)\n  real :: c(n, 1)\n  c = reshape(b, k) + 1\n" + TAIL,
     "FT203": "subroutine s(a, b)\n  use m, only: p, q\n  real(p) :: a(9)\n  real(q) :: b(9, 9)\n"
     "  a = sum(b*spread(a, 1, 9), dim=1) + 1\nend subroutine s\n",

@@ -163,8 +163,8 @@ def test_implicit_none_and_its_inheritance() -> None:
 
 def test_implicit_variable_of_the_host() -> None:
     text = "program p\ny = 2\ncall s\ncontains\nsubroutine s\nx = 1\nend subroutine\nend program\n"
-    assert symbol(scope(text), "y").attributes == {"host"}
-    assert symbol(scope(text), "x").attributes == set()
+    assert symbol(scope(text), "y").attributes == {"host", "implicit"}
+    assert symbol(scope(text), "x").attributes == {"implicit"}
 
 
 # ---- what hides an intrinsic

@@ -17,21 +17,24 @@ from fortrans.ir.arrays import (
     Scalar,
     Section,
     Triplet,
+    element,
     rank,
     shape,
 )
 from fortrans.ir.expr import (
     ONE,
+    At,
     Call,
     Expr,
-    ImpliedDo,
-    Items,
     Keyword,
     Literal,
     Name,
+    Reduce,
+    Select,
+    constant,
     integer,
     names,
-    substitute,
+    walk,
 )
 from fortrans.ir.sites import Capture
 from fortrans.ir.symbols import (
@@ -44,6 +47,7 @@ from fortrans.ir.symbols import (
     Type,
     Unresolved,
 )
+from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 
 if TYPE_CHECKING:
@@ -57,7 +61,8 @@ INQUIRY_TYPES: dict[str, Type | None] = {
     **dict.fromkeys("allocated associated present is_contiguous".split(), LOGICAL),
     **dict.fromkeys("huge tiny epsilon".split(), None),
 }
-ARRAY_INQUIRIES = frozenset({"shape", "lbound", "ubound"})
+# Arguments that become part of extents and subscripts.
+EXTENTS = frozenset({"ncopies", "shift", "dim"})
 
 
 def reference(call: Call, lifting: Lifting) -> Array:
@@ -108,20 +113,23 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
             continue
         if len(positional) + len(keywords) >= len(INTRINSICS[name].required):
             _refuse_optional(name, value, lifting)
-        lifted = _settled_argument(value, lifting)
+        dummies = INTRINSICS[name].required + INTRINSICS[name].optional
+        position = len(positional)
+        lifted = _settled_argument(value, key or (dummies[position : position + 1] or ("",))[0], lifting)
         if key is None:
             positional.append(lifted)
         else:
             keywords[key] = lifted
     args = dict(bind(name, tuple(positional), keywords))
-    for dummy in ("dim",):
-        given = args.get(dummy)
-        if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
-            args[dummy] = Scalar(integer(known), INTEGER)
+    given = args.get("dim")
+    if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
+        args["dim"] = Scalar(integer(known), INTEGER)
+    if "ncopies" in args:
+        args["ncopies"] = _default_integer(args["ncopies"], lifting)
     if name == "reshape":
         for dummy in ("shape", "order"):
             if dummy in args:
-                args[dummy] = _constant_items(args[dummy], lifting)
+                args[dummy] = _extents(args[dummy], lifting)
     _check_shift(name, args, lifting)
     entry = INTRINSICS[name]
     type = entry.type(args)
@@ -129,7 +137,9 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         type = with_kind(type, lifting.scope.constant(kind), _kind_text(kind))
         args["kind"] = Scalar(kind, INTEGER)
     apply = Apply(entry, args, type)
-    shape(apply)
+    if any(isinstance(x, Reduce | Select | At) for extent in shape(apply) for x in walk(extent)):
+        # PACK: only the result itself tells its size.
+        return _kept_array(as_source(apply), type, rank(apply), lifting)
     return apply
 
 
@@ -145,17 +155,34 @@ def _check_shift(name: str, args: dict[str, Array], lifting: Lifting) -> None:
         args["shift"] = Scalar(integer(known), INTEGER)
 
 
-def _constant_items(array: Array, lifting: Lifting) -> Array:
-    """SHAPE= and ORDER= with named constants replaced by their values where these are known."""
-    if not isinstance(array, Constructor):
+def _extents(array: Array, lifting: Lifting) -> Array:
+    """SHAPE= and ORDER= element by element: default integers that keep their value in the nest."""
+    length = constant(shape(array)[0]) if rank(array) == 1 else None
+    if length is None:
         return array
-    items: list[Array | Implied] = []
-    for item in array.items:
-        if isinstance(item, Scalar) and (known := lifting.scope.constant(item.value)) is not None:
-            # A named constant reads better than its value; only ORDER and pure literals need the value.
-            item = item if isinstance(item.value, Name) else Scalar(integer(known), INTEGER)
-        items.append(item)
-    return replace(array, items=tuple(items))
+    if isinstance(array, Constructor) and all(isinstance(x, Scalar | Elemental | Apply) for x in array.items):
+        items: list[Array] = [x for x in array.items if not isinstance(x, Implied)]
+    else:
+        items = [Scalar(element(array, (integer(i + 1),)), array.type) for i in range(length)]
+        if any(isinstance(x.value, At | Select) for x in items if isinstance(x, Scalar)):
+            return array
+    if any(rank(x) for x in items):
+        return array
+    return Constructor(tuple(_default_integer(x, lifting) for x in items), INTEGER)
+
+
+def _default_integer(array: Array, lifting: Lifting) -> Scalar:
+    """A scalar integer as a default integer; a name reads better than its value and stays."""
+    if isinstance(array, Scalar):
+        value, type = array.value, array.type
+    else:
+        value, type = lifting.reduced(array), array.type
+    known = lifting.scope.constant(value)
+    if known is not None and not (isinstance(value, Name) and type.kind == 4):
+        return Scalar(integer(known), INTEGER)
+    if not lifting.keeps(value):
+        value = lifting.capture(value, type)
+    return Scalar(value if type.kind == 4 else Call("int", (value,)), INTEGER)
 
 
 def _refuse_optional(name: str, value: Expr, lifting: Lifting) -> None:
@@ -166,10 +193,13 @@ def _refuse_optional(name: str, value: Expr, lifting: Lifting) -> None:
             raise Refusal("FT402", f"Argument '{value.id}' of {name.upper()} is OPTIONAL and may be absent")
 
 
-def _settled_argument(value: Expr, lifting: Lifting) -> Array:
+def _settled_argument(value: Expr, dummy: str, lifting: Lifting) -> Array:
     lifted = lifting.lift(value)
     if isinstance(lifted, Scalar):
         return lifting.settle(lifted)
+    if not rank(lifted) and dummy in EXTENTS:
+        # It becomes part of extents and subscripts, which hold no reduction.
+        return Scalar(lifting.reduced(lifted), lifted.type)
     return lifted
 
 
@@ -303,15 +333,17 @@ def _user(call: Call, procedure: Procedure, lifting: Lifting) -> Array:
 
 def _array_result(call: Call, result: Symbol, lifting: Lifting) -> Section:
     """An array function is referenced once (SEMANTICS 2): its result is kept in a local array."""
-    name = call.name
-    if any(names(x) & lifting.locals for x in call.args):
-        raise Refusal("FT404", f"Function '{name}' in an implied DO is not composed")
+    return _kept_array(call, _printable(result, lifting), result.rank, lifting)
+
+
+def _kept_array(call: Expr, type: Type, rank_: int, lifting: Lifting) -> Section:
+    """An array evaluated once, as the user wrote it, into a local that takes its shape."""
+    if names(call) & lifting.locals:
+        raise Refusal("FT404", "An array reference in an implied DO is not composed")
     local = lifting.fresh.name("val")
-    type = _printable(result, lifting)
-    lifting.captures.append(Capture(local, type, call, result.rank))
+    lifting.captures.append(Capture(local, type, call, rank_))
     axes = tuple(
-        Triplet(ONE, ONE, Call("size", (Name(local), integer(d + 1))), full=True)
-        for d in range(result.rank)
+        Triplet(ONE, ONE, Call("size", (Name(local), integer(d + 1))), full=True) for d in range(rank_)
     )
     return Section(Name(local), axes, type, whole=False)
 
@@ -358,49 +390,3 @@ def _fits(procedure: Procedure, operands: Sequence[Array], args: Sequence[tuple[
             return False
     rest = procedure.dummies[len(operands) :]
     return all(dummy is not None and "optional" in dummy.attributes for dummy in rest)
-
-
-# ---- array constructors -----------------------------------------------------------------
-
-
-def constructor(items: Items, lifting: Lifting) -> Array:
-    """``[items]`` (7.8).  Raises Refusal for what has no printable type."""
-    if items.spec is not None:
-        raise Refusal("FT404", "Array constructor with a type-spec is not composed")
-    lifted = tuple(_item(item, lifting) for item in items.items)
-    types = [type for item in lifted for type in _types(item)]
-    if not types:
-        raise Refusal("FT404", "Array constructor is empty")
-    first = types[0]
-    if first.name in ("type", "class"):
-        raise Refusal("FT404", "Array constructor of derived type is not composed")
-    if any((t.name, t.kind) != (first.name, first.kind) or t.kind is None for t in types):
-        raise Refusal("FT404", "Items of an array constructor differ in type or kind")
-    if first.name == "character" and any(t.length != first.length or t.length is None for t in types):
-        raise Refusal("FT404", "Items of an array constructor may differ in character length")
-    return Constructor(lifted, first)
-
-
-def _types(item: Array | Implied) -> tuple[Type, ...]:
-    if isinstance(item, Implied):
-        return tuple(type for inner in item.items for type in _types(inner))
-    return (item.type,)
-
-
-def _item(item: Expr, lifting: Lifting) -> Array | Implied:
-    if not isinstance(item, ImpliedDo):
-        return lifting.settle(lifting.lift(item))
-    first, last = lifting.settled(item.first), lifting.settled(item.last)
-    step = ONE if item.step is None else lifting.settled(item.step)
-    # The variable is local to the constructor (19.4): a new name keeps it apart from the program's.
-    name = lifting.fresh.name("i")
-    meaning = lifting.scope.lookup(item.name)
-    type = meaning.type if isinstance(meaning, Symbol) else INTEGER
-    if type.name != "integer":
-        raise Refusal("FT404", f"Implied DO variable '{item.name}' is not a known integer")
-    with lifting.local(name, replace(type, spelling=type.spelling or "integer")):
-        inner = tuple(
-            _item(substitute(x, {item.name: Name(name)}), lifting) for x in item.items
-        )
-    return Implied(inner, name, first, last, step)
-

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from fortrans.frontend.constructors import constructor
 from fortrans.frontend.designators import designator, parts, symbols
-from fortrans.frontend.functions import constructor, reference
+from fortrans.frontend.functions import reference
 from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
 from fortrans.ir.expr import (
@@ -121,7 +122,7 @@ class Lifting:
             return value
         if rank(value):
             raise Refusal("FT207", f"Expression '{_short(expr)}' must be scalar here")
-        return Scalar(self.capture(as_source(value), value.type), value.type)
+        return Scalar(self.reduced(value), value.type)
 
     def settle(self, array: Array) -> Array:
         """A scalar operand as it may stand in a loop: itself when it keeps its value, else captured."""
@@ -147,12 +148,16 @@ class Lifting:
         if rank(value):
             raise Refusal("FT207", f"Subscript of '{what}' is not a scalar")
         if not isinstance(value, Scalar):
-            return self.capture(as_source(value), value.type)
+            return self.reduced(value)
         settled = self.settle(value) if self.locals or not self.keeps(value.value) else value
         assert isinstance(settled, Scalar)
         return settled.value
 
-    def capture(self, value: Expr, type: Type) -> Expr:
+    def reduced(self, array: Array) -> Expr:
+        """A rank-0 array expression (a reduction) evaluated once before the nest."""
+        return self.capture(as_source(array), array.type, array)
+
+    def capture(self, value: Expr, type: Type, array: Array | None = None) -> Expr:
         """Evaluate ``value`` once before the nest, into a new scalar."""
         if any(capture.value == value and self.pure(value) for capture in self.captures):
             return Name(next(c.name for c in self.captures if c.value == value))
@@ -163,7 +168,7 @@ class Lifting:
         if not type.spelling and type.name != "character":
             raise Refusal("FT203", f"Type of scalar operand '{_short(value)}' cannot be declared here")
         name = self.fresh.name("val")
-        self.captures.append(Capture(name, type, value))
+        self.captures.append(Capture(name, type, value, array=array))
         return Name(name)
 
     def pure(self, expr: Expr) -> bool:
@@ -278,6 +283,8 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
         and path is not None
         and "allocatable" in path[-1].attributes
     )
+    if reallocates and target.type.name == "character" and target.type.length is None:
+        raise Refusal("FT205", f"Character length of '{parts(lhs)[-1].name}' may change")
     return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates)
 
 

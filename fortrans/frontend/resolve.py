@@ -283,7 +283,8 @@ class View:
         how = frozenset() if owner is frame else frozenset({"host"})
         if not isinstance(entity.meaning, Symbol):
             return Unresolved(name, "it is not declared")
-        symbol = self._symbol(entity, entity.meaning, name, how | owner.added(name))
+        added = owner.added(name) or frozenset({"implicit"})
+        symbol = self._symbol(entity, entity.meaning, name, how | added)
         return Procedure(name, "external", symbol) if called else symbol
 
     def _owner(self, name: str) -> Frame:

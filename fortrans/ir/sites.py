@@ -36,13 +36,15 @@ class Place:
 class Capture:
     """A value evaluated once, before the nest: ``name = value``.
 
-    ``rank`` is 0 for a scalar; the result of a user's array function has its own.
+    ``rank`` is 0 for a scalar; the result of a user's array function has its own.  ``array`` is
+    the value as a rank-0 array expression (a reduction), to be composed in its turn.
     """
 
     name: str
     type: Type
     value: Expr
     rank: int = 0
+    array: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

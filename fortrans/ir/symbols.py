@@ -62,7 +62,8 @@ class Symbol:
 
     ``attributes``, lower case: allocatable pointer target parameter optional save volatile
     asynchronous contiguous value protected dummy result equivalence common associate host use
-    component threadprivate(absent unless known) codimension namelist ambiguous.
+    component threadprivate(absent unless known) codimension namelist ambiguous; implicit: nothing
+    but a reference declares it.
     ``origin`` names the unit that declares it (``module m``, ``subroutine s``; lower case);
     ``value`` is a named constant's initialisation.  ``remote`` is the name it has there (USE
     rename), else equal to ``name``.  ``stable`` says of each dimension whether its declared bounds

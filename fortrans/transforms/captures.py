@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fortrans.ir.expr import (
     ONE,
+    ZERO,
     Call,
     Component,
     Expr,
@@ -62,7 +63,10 @@ class Captures:
         def sizes(x: Expr) -> Expr:
             return transform(x, lambda y: self.known.get(y) if isinstance(y, Call) else None)
 
-        loops = tuple(replace(span, first=sizes(span.first), last=sizes(span.last)) for span in loops)
+        loops = tuple(
+            replace(span, first=add(sizes(span.first), ZERO), last=add(sizes(span.last), ZERO))
+            for span in loops
+        )
         piece = Piece()
         for name, what in made:
             piece += Piece((Declaration(name, INTEGER),), (Store(Name(name), what),))

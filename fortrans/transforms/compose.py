@@ -84,20 +84,23 @@ class Composition:
 
     # ---- a store with all it needs ----------------------------------------------
 
-    def store(self, target: Section | Scalar, value: Array, rows: bool) -> Piece:
+    def store(
+        self, target: Section | Scalar, value: Array, rows: bool, filling: Array | None = None
+    ) -> Piece:
         """``target = value`` where nothing read can be stored too early.
 
-        ``rows``: accumulating in the target itself is allowed.
+        ``rows``: accumulating in the target itself is allowed.  ``filling``: see ``keep``.
         """
         loops = self._loops(target, value)
         inside = element(target, tuple(Name(span.index) for span in reversed(loops)))
         what = element(value, tuple(Name(span.index) for span in reversed(loops)) if rank(value) else ())
         indices = tuple(span.index for span in loops)
-        before, what = self._kept(what, indices, rows and _same_type(target.type, value.type))
+        direct = rows and _same_type(target.type, value.type)
+        before, what = self._kept(what, indices, direct, filling)
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
         captured, loops, inside, what = self.captures.take(loops, inside, what)
         lowering = Lowering(self.fresh, self.captures.facts)
-        put = Put(inside, rows and _same_type(target.type, value.type))
+        put = Put(inside, direct)
         nest = lowering.build(loops, canonical(what), put)
         return Piece(declared) + before + captured + nest
 
@@ -114,6 +117,8 @@ class Composition:
         name = self.fresh.name(stem)
         self.own.add(name)
         extents = shape(value)
+        if not extents:
+            return self._scalar(name, type, value)
         section = Section(
             Name(name), tuple(Triplet(ONE, ONE, extent, full=True) for extent in extents), type, whole=True
         )
@@ -121,6 +126,13 @@ class Composition:
             (Declaration(name, type, extents, allocatable=True),), (Allocate(Name(name), extents),)
         )
         return made + self._fill(section, value), section
+
+    def _scalar(self, name: str, type: Type, value: Array) -> tuple[Piece, Section]:
+        """A scalar result without an element rule (DOT_PRODUCT): evaluated once, as written."""
+        if isinstance(value, Apply):
+            self.kept.append(value.intrinsic.name.upper())
+        section = Section(Name(name), (), type)
+        return Piece((Declaration(name, type),)) + _as_written(section, value), section
 
     def _fill(self, section: Section, value: Array) -> Piece:
         match value:
@@ -130,9 +142,11 @@ class Composition:
             case Constructor() if not has_rule(value):
                 return _as_written(section, value)
             case _:
-                return self.store(section, value, rows=True)
+                return self.store(section, value, rows=True, filling=value)
 
-    def _kept(self, value: Expr, loops: tuple[str, ...], rows: bool) -> tuple[Piece, Expr]:
+    def _kept(
+        self, value: Expr, loops: tuple[str, ...], rows: bool, filling: Array | None = None
+    ) -> tuple[Piece, Expr]:
         """Temporaries for what the nest must not compute in place, and the value that reads them."""
         pieces: list[Piece] = []
 
@@ -142,7 +156,7 @@ class Composition:
             self.temporaries.append(described(origin))
             return section
 
-        settled = keep(value, loops, rows, make)
+        settled = keep(value, loops, rows, make, filling)
         total = Piece()
         for piece in pieces:
             total += piece
@@ -153,7 +167,7 @@ class Composition:
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
-        if isinstance(value, Apply | Constructor) and rank(value) and not has_rule(value):
+        if isinstance(value, Apply | Constructor) and not has_rule(value):
             what = _capital(described(value))
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
@@ -183,6 +197,9 @@ class Composition:
         name = Name(capture.name)
         if not capture.rank:
             type = declarable(capture.type, "a scalar operand")
+            if capture.array is not None:
+                declared = Piece((Declaration(capture.name, type),))
+                return declared + self.store(Scalar(name, type), capture.array, rows=False)
             return Piece((Declaration(capture.name, type),), (Store(name, capture.value),))
         type = declarable(capture.type, "a function result")
         shape_ = (ONE,) * capture.rank
@@ -231,6 +248,11 @@ class Composition:
             self._reads(target, value) or _root(target) in _mentioned(value)
         ):
             return f"'{_root(target)}' is read on the right and may be reallocated"
+        if self.site.reallocates:
+            # What is kept is computed after the left side was reallocated.
+            function = function_may_read(inside, as_source(value), scope)
+            if function is not None:
+                return f"function '{function}' may read '{_root(target)}'"
         found = conflict(inside, what, loops, scope, own)
         if found is not None:
             if found.alias is Alias.MAYBE:
@@ -245,8 +267,6 @@ class Composition:
         if not self.site.reallocates:
             return Piece()
         base, extents = target.base, shape(value)
-        if target.type.name == "character" and not isinstance(target.type.length, Name | type(ONE)):
-            raise Refusal("FT205", f"Character length of '{_root(target)}' may change")
         lower: Shape | None = None
         if isinstance(self.site.rhs, Section) and self.site.rhs.whole:
             axes = self.site.rhs.axes

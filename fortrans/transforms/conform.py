@@ -55,7 +55,8 @@ def _equations(array: Array) -> Iterator[Equation]:
                 yield from _equations(x)
         case Apply(intrinsic, args):
             if "mask" in args and rank(args["mask"]):
-                for name in ("array", "vector"):
+                # VECTOR of PACK and UNPACK has a size of its own.
+                for name in ("array", "field"):
                     if name in args and rank(args[name]) == rank(args["mask"]):
                         yield from zip(shape(args[name]), shape(args["mask"]))
             if intrinsic.name == "matmul":

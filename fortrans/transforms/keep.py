@@ -17,18 +17,25 @@ from fortrans.ir.arrays import (
     element,
     rank,
 )
-from fortrans.ir.expr import At, Expr, Name, Reduce, transform
+from fortrans.ir.expr import At, Expr, Name, Reduce, names, transform
+from fortrans.ir.written import as_source
+from fortrans.remarks import Refusal
 from fortrans.transforms.ready import prefers_rows
 
 
 def keep(
-    value: Expr, loops: tuple[str, ...], rows: bool, make: Callable[[Array], Section]
+    value: Expr,
+    loops: tuple[str, ...],
+    rows: bool,
+    make: Callable[[Array], Section],
+    filling: Array | None = None,
 ) -> Expr:
     """``value`` where what must not be computed in place reads a temporary that ``make`` fills.
 
     ``loops`` are the indices, outermost first.  A reduction or costly operand stays when it depends
     on the outermost loops only (lowering then computes it there, once), or, with ``rows``, when it
-    is the whole value and can accumulate in the target.
+    is the whole value and can accumulate in the target.  ``filling`` is the array that a temporary
+    is being filled with: that one must be computed here.
     """
     made: dict[Array, Section] = {}
 
@@ -39,22 +46,26 @@ def keep(
 
     def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
         match x:
-            case At(body=None):
+            case At(origin, _, None):
+                if not _standing(origin, order):
+                    raise Refusal("FT404", f"{described(origin)} depends on the variable of an implied DO")
                 return kept(x)
             case At(origin, _, body) if body is not None:
                 depends = free(x, frozenset(order))
                 if not expensive(origin) or len(depends) == len(order):
                     return visit(body, order, False)
                 if not _is_outer(depends, order):
-                    return kept(x)
+                    here = origin == filling or not _standing(origin, order)
+                    return visit(body, order, False) if here else kept(x)
                 return At(origin, x.at, visit(body, order, False))
             case Reduce():
                 depends = free(x, frozenset(order))
                 direct = top and rows and len(depends) == len(order) and bool(order)
+                here = x.origin == filling or not _standing(x.origin, order)
                 if depends and prefers_rows(x):
-                    if not direct:
+                    if not direct and not here:
                         return kept(x)
-                elif not _is_outer(depends, order):
+                elif not _is_outer(depends, order) and not here:
                     return kept(x)
                 inner = (*order, *(name.id for name, _ in reversed(x.indices)))
                 mask = None if x.mask is None else visit(x.mask, inner, False)
@@ -65,6 +76,11 @@ def keep(
                 )
 
     return visit(value, loops, True)
+
+
+def _standing(origin: Array, order: tuple[str, ...]) -> bool:
+    """Whether the whole array can be computed before the loops: it mentions none of their indices."""
+    return not names(as_source(origin)) & set(order)
 
 
 def _is_outer(depends: frozenset[str], order: tuple[str, ...]) -> bool:

@@ -224,21 +224,21 @@ class Statement(World):
             read = self.again(self.alias if self.alias and self.number(0, 2) else held, extents)
             if read is not None:
                 return read
-        if held and self.readable and type == "integer" and self.number(0, 7) == 0:
-            shape = held.data.data.shape
-            if held.type == "integer" and shape == extents[:1] == extents and shape[0]:
-                return self.through(held)
+        if held and self.readable and type == held.type == "integer" and self.number(0, 3) == 0:
+            through = self.again(held, extents) if len(extents) == 1 and held.data.data.size else None
+            if through is not None:
+                return self.through(held, through)
         if self.number(0, 11) == 0:
             return self.function_result(extents, type)
         if self.chance():
             return self.whole(extents, type).whole()
         return self.section(extents, type)[0]
 
-    def through(self, held: Held) -> Section:
-        """``b(a)`` where ``a`` is the array assigned."""
+    def through(self, held: Held, vector: Section) -> Section:
+        """``b(a)`` where ``a`` is (part of) the array assigned."""
         least, most = min(held.data.data.flat), max(held.data.data.flat)
         b = self.new((most - least + 1,), (least,), held.type)
-        return Section(b.base, (Vector(held.whole()),), INTEGER)
+        return Section(b.base, (Vector(vector),), INTEGER)
 
     def again(self, held: Held, extents: tuple[int, ...]) -> Section | None:
         """The array that is assigned (or its alias), read: the same section, another, or all of it."""
@@ -285,8 +285,15 @@ class Statement(World):
 
     # ---- expressions
 
+    def shifted(self, extents: tuple[int, ...]) -> tuple[int, dict[str, Array]]:
+        """As in the oracle, mostly by one along the first dimension, for which loops are split."""
+        dim, given = super().shifted(extents)
+        if self.chance():
+            dim, given = 1, {"shift": self.constant(self.pick(1, -1))}
+        return dim, given
+
     def elemental(self, extents: tuple[int, ...], type: str, depth: int) -> Array:
-        choice = self.number(0, 9)
+        choice = self.number(0, 7)
         if type == "integer" and choice == 0:
             args = (self.array(extents, type, depth), self.scalar(self.number(2, 5)))
             return self.folded(Elemental("mod", args, INTEGER))
@@ -310,7 +317,7 @@ class Statement(World):
     def user(self) -> str:
         """A user's function; an internal one reads the array assigned, an external one cannot."""
         held, env = self.target, self.env
-        if held is not None and self.chance():
+        if held is not None and self.number(0, 3):
             root = held.root
 
             def peek(x: int) -> int:

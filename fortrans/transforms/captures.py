@@ -85,7 +85,7 @@ class Captures:
                     if x not in self.known:
                         inner = x
                         if name not in ("lbound", "ubound", "size"):
-                            inner = Call(name, tuple(go(a, True) for a in args))
+                            inner = Call(name, tuple(self._sizes(a, go) for a in args))
                         self.known[x] = self._captured(inner, made)
                     return self.known[x]
                 case _:
@@ -95,6 +95,11 @@ class Captures:
             return transform(x, lambda y: visit(y, index))
 
         return go
+
+    def _sizes(self, expr: Expr, go: Callable[[Expr, bool], Expr]) -> Expr:
+        """``expr`` with the sizes in it read once; MIN and MAX in it belong to what is captured."""
+        sizes = {"lbound", "ubound", "size"}
+        return transform(expr, lambda x: go(x, True) if isinstance(x, Call) and x.name in sizes else None)
 
     def _captured(self, call: Call, made: list[tuple[str, Expr]]) -> Expr:
         match call:
@@ -112,6 +117,12 @@ class Captures:
                 made.append((local, call))
                 extent = modulus.args[0] if isinstance(modulus, Call) and modulus.name == "max" else modulus
                 self._learn(Name(local), sub(extent, Name(local)))
+                return Name(local)
+            case Call("max", (low, Call("min", (high, _)))):
+                # EOSHIFT's shift, limited to the extent both ways.
+                local = self._local("shift")
+                made.append((local, call))
+                self._learn(sub(Name(local), low), sub(high, Name(local)))
                 return Name(local)
             case _:
                 local = self._local("limit")

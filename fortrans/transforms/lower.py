@@ -33,6 +33,7 @@ from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, Gather, ma
 from fortrans.transforms.ready import is_index, prefers_rows, ready, turning
 from fortrans.transforms.split import (
     Facts,
+    Once,
     Turn,
     at_least,
     at_most_one,
@@ -249,50 +250,33 @@ class Lowering:
             inner = resolve(value, where.test, holds)
             if _empty(part):
                 continue
-            if at_most_one(part.first, part.last):
-                piece += self._once(span, part, inner, sink)
+            if (once := at_most_one(part.first, part.last, self.facts)) is not None:
+                piece += self._once(once, part.index, inner, sink)
             else:
                 piece += self.build((part,), inner, sink, turns - 1)
         return piece
 
-    def _once(self, whole: Span, part: Span, value: Expr, sink: Sink) -> Piece:
+    def _once(self, once: Once, index: str, value: Expr, sink: Sink) -> Piece:
         """A part of a loop that has one iteration, or none when the loop is too short."""
-        start_ = _bare(part.first, whole.first, part.last)
-        here = canonical(substitute(value, {part.index: start_}))
-        target = sink
-        if isinstance(sink, Put):
-            target = replace(sink, target=canonical(substitute(sink.target, {part.index: start_})))
-        elif isinstance(sink, Gather):
-            target = replace(
-                sink, into=canonical(substitute(sink.into, {part.index: start_})), leave=False
-            )
-        inner = self.build((), here, target)
-        first, last = _limits(part, whole)
-        if self.facts.holds(last, first):
+
+        def at(x: Expr) -> Expr:
+            return canonical(substitute(x, {index: once.index}))
+
+        match sink:
+            case Put(target):
+                sink = replace(sink, target=at(target))
+            case Gather(into=into):
+                sink = replace(sink, into=at(into), leave=False)
+        inner = self.build((), at(value), sink)
+        if not once.tests:
             return Piece((), inner.body)
-        return Piece((), (If(at_least(last, first), inner.body),))
+        test = once.tests[0]
+        for more in once.tests[1:]:
+            test = Op(".and.", (test, more))
+        return Piece((), (If(test, inner.body),))
 
 
 # ---- looking into a value ---------------------------------------------------------
-
-
-def _limits(part: Span, whole: Span) -> tuple[Expr, Expr]:
-    match part.first, part.last:
-        case Call("max", (_, floor)), last:
-            return floor, last
-        case first, Call("min", (_, ceiling)):
-            return first, ceiling
-        case first, last:
-            return first, last
-
-
-def _bare(first: Expr, floor: Expr, last: Expr) -> Expr:
-    """The one value of an index: ``at`` of ``max(at, first)``."""
-    match first:
-        case Call("max", (start_, _)):
-            return start_
-        case _:
-            return first
 
 
 def _empty(span: Span) -> bool:

@@ -107,6 +107,10 @@ def resolve(expr: Expr, test: Expr, holds: bool) -> Expr:
         match x:
             case Select(t, then, other) if t == test:
                 return resolve(then if holds else other, test, holds)
+            case Select(t, then, other):
+                yes, no = resolve(then, test, holds), resolve(other, test, holds)
+                # Both ways the same, as for what EOSHIFT shifts in at either end.
+                return yes if yes == no else Select(resolve(t, test, holds), yes, no)
             case _:
                 return None
 
@@ -142,32 +146,51 @@ def _subscript(x: Expr) -> Expr:
 
 def lower_end(first: Expr, at: Expr, facts: Facts) -> Expr:
     """``max(at + 1, first)``, or what of it is known to be greater."""
-    start = add(at, ONE)
-    if facts.holds(start, first):
-        return start
-    if facts.holds(first, start):
-        return first
-    return Call("max", (start, first))
+    return _extreme("max", (add(at, ONE), *_ends("max", first)), facts.holds)
 
 
 def upper_end(last: Expr, at: Expr, facts: Facts) -> Expr:
     """``min(at, last)``, or what of it is known to be less."""
-    if facts.holds(last, at):
-        return at
-    if facts.holds(at, last):
-        return last
-    return Call("min", (at, last))
+    return _extreme("min", (at, *_ends("min", last)), lambda x, y: facts.holds(y, x))
 
 
-def at_most_one(first: Expr, last: Expr) -> bool:
-    """Whether ``first:last`` has one iteration or none."""
-    match first, last:
-        case Call("max", (start, _)), end if same(start, end):
-            return True
-        case start, Call("min", (end, _)) if same(start, end):
-            return True
+def _ends(name: str, expr: Expr) -> tuple[Expr, ...]:
+    """The operands of MAX or MIN, or the one expression that is not one."""
+    match expr:
+        case Call(found, args) if found == name:
+            return args
         case _:
-            return same(first, last)
+            return (expr,)
+
+
+def _extreme(name: str, ends: tuple[Expr, ...], beats: Callable[[Expr, Expr], bool]) -> Expr:
+    kept: list[Expr] = []
+    for end in ends:
+        if any(beats(x, end) for x in kept):
+            continue
+        kept = [x for x in kept if not beats(end, x)] + [end]
+    return kept[0] if len(kept) == 1 else Call(name, tuple(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A range of one iteration, or none: ``index`` is its value, ``tests`` what must hold for it."""
+
+    index: Expr
+    tests: tuple[Expr, ...]
+
+
+def at_most_one(first: Expr, last: Expr, facts: Facts) -> Once | None:
+    """Whether ``first:last`` has one iteration or none, and when."""
+    lowers, uppers = _ends("max", first), _ends("min", last)
+    for lower in lowers:
+        for upper in uppers:
+            if not same(lower, upper):
+                continue
+            pairs = [(upper, x) for x in lowers if x is not lower]
+            pairs += [(x, lower) for x in uppers if x is not upper]
+            return Once(lower, tuple(at_least(x, y) for x, y in pairs if not facts.holds(x, y)))
+    return None
 
 
 def at_least(x: Expr, y: Expr) -> Expr:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fortrans.ir.expr import names
+from fortrans.ir.expr import ImpliedDo, names, walk
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.sites import Assignment, Place
 from fortrans.ir.symbols import Symbol
@@ -183,7 +183,8 @@ def _check_implicit(site: Assignment) -> None:
     it a variable of the BLOCK: what is first named in an emitted BLOCK would be another variable.
     """
     exprs = (as_source(site.lhs), as_source(site.rhs), *(capture.value for capture in site.captures))
-    for name in sorted(frozenset(name for x in exprs for name in names(x))):
+    local = {loop.name for x in exprs for loop in walk(x) if isinstance(loop, ImpliedDo)}
+    for name in sorted({name for x in exprs for name in names(x)} - local):
         meaning = site.scope.lookup(name)
         if isinstance(meaning, Symbol) and "implicit" in meaning.attributes:
             raise Refusal("FT201", f"Name '{name}' is not declared, which a BLOCK around it would change")

@@ -140,6 +140,8 @@ def answer(
 
     place = program.place(executable)
     try:
+        if not options.all and not _worth_reading(executable, scopes, fresh):
+            return None
         site = lift(program, executable, place, scopes, fresh)
         if site is None:
             return None
@@ -154,6 +156,30 @@ def answer(
         return Answer(executable, place, _missed(program, place, _fault(problem)))
     remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, _done(site, plan))
     return Answer(executable, place, remark, plan)
+
+
+def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool:
+    """False for a scalar assignment without transformational references.
+
+    Raises Refusal (FT601) for an array assignment without: what that one computes need not be read,
+    and most array statements are of this kind.
+    """
+    from fortrans.analysis.profit import elementwise
+    from fortrans.frontend.candidates import allowed, readable, sides, transforms
+    from fortrans.frontend.expressions import convert
+    from fortrans.frontend.lift import lift_target
+    from fortrans.frontend.parse import expression
+    from fortrans.ir.arrays import Scalar
+
+    left, right = sides(executable.statement.text)
+    if transforms(right) or transforms(left):
+        return True
+    readable(executable)
+    target = lift_target(convert(expression(left.strip())), scopes.at(executable), fresh)
+    if isinstance(target, Scalar):
+        return False
+    allowed(executable)
+    raise elementwise()
 
 
 def lift(

@@ -20,11 +20,12 @@ from fortrans.ir.sites import Assignment
 from fortrans.pipeline import lift
 from fortrans.transforms.compose import OURS, compose
 
-SUBROUTINE = """subroutine s(a, b, c, d, e, m, v, w, n, r)
+SUBROUTINE = """subroutine s(a, b, c, d, e, m, v, w, x, y, n, r)
   integer, intent(in) :: n
   integer :: a(:), b(:, :), c(:, :), v(0:), w(:), r, i
   integer, allocatable :: d(:, :), e(:)
   logical :: m(:)
+  real :: x(:), y(:, :)
   {}
 contains
   pure elemental integer function peek(x)
@@ -59,6 +60,9 @@ CASES = (
     "d = spread(peek(v), 1, 2)",
     "e = cshift(e(2:), 1)",
     "e = spread(sum(b), 1, 3)",
+    "x = maxval(y, dim=2)",
+    "x = minval(y, dim=1, mask=spread(m, 1, n))",
+    "x = x + sum(transpose(y), dim=2)",
     "c = reshape(cshift(a, 1), [n, n], pad=v)",
 )
 
@@ -87,6 +91,8 @@ def environment(n: int) -> dict[str, Any]:
         "w": Bounded.of(np.arange(n) * 4 % 5),
         "d": Bounded.of(np.arange(n * 3).reshape(n, 3), (0, 3)),
         "e": Bounded.of(np.arange(n + 1), (-2,)),
+        "x": Bounded.of(np.arange(n) / 2, type="real"),
+        "y": Bounded.of((square * 5 % 11) / 4, type="real"),
         "m": Bounded.of((np.arange(n) % 2 == 0).astype(bool), type="logical"),
     }
     env["peek"] = lambda x: x + env["a"].data[0]
@@ -117,3 +123,14 @@ def test_what_is_left_is_what_was_asked_for(statement: str, n: int) -> None:
             old, new = before[other], here[other]
             assert np.array_equal(old.data, new.data) if isinstance(old, Bounded) else old == new
     assert isinstance(assignment.lhs, Scalar) == (name == "r")
+
+
+@pytest.mark.parametrize(
+    ("statement", "lower"),
+    [("e = v", 0), ("e = v + 0", 1), ("e = cshift(v, 1)", 1), ("e = cshift(e, 1)", -2), ("e = cshift(e, r)", -2)],
+)
+def test_lower_bounds_after_reallocation(statement: str, lower: int) -> None:
+    """Those of a whole array on the right, 1 of any other expression; the old ones of the same shape."""
+    env = environment(3)
+    run(compose(site(statement), Fresh(env)).body, env)
+    assert env["e"].lower == (lower,)

@@ -30,6 +30,11 @@ BARE_ALWAYS = frozenset({"count", "any", "all"})
 INLINE = frozenset({"transpose"})
 
 
+def elementwise() -> Refusal:
+    """There is nothing to compose."""
+    return Refusal("FT601", "Elementwise assignment is left to the compiler, which does it as well")
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """The transformational references of a right-hand side, outermost first."""
@@ -72,7 +77,7 @@ def check(site: Assignment, target: str) -> None:
     """Raise Refusal FT6xx when the compiler does as well with the statement as it stands."""
     found = work(site.rhs).applies
     if not found:
-        raise Refusal("FT601", "Elementwise assignment is left to the compiler, which does it as well")
+        raise elementwise()
     _check_division(site.rhs)
     if target != "gfortran":
         return

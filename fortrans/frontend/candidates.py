@@ -39,10 +39,8 @@ class Candidates:
         text = executable.statement.text
         if "'" in text or '"' in text:
             text = _STRING.sub("''", text)
-        left, right = _sides(text)
-        if ":" in left:
-            return True
-        if any(name.lower() in INTRINSICS for name in _REFERENCE.findall(right)):
+        left, right = sides(text)
+        if ":" in left or transforms(right):
             return True
         scope: Scope | None = None
         subscripted = "(" in left
@@ -63,7 +61,12 @@ class Candidates:
         return self._ranked[key]
 
 
-def _sides(text: str) -> tuple[str, str]:
+def transforms(text: str) -> bool:
+    """Whether a name of a transformational intrinsic is referenced in ``text``."""
+    return any(name.lower() in INTRINSICS for name in _REFERENCE.findall(text))
+
+
+def sides(text: str) -> tuple[str, str]:
     """The two sides of an assignment: split at the first ``=`` outside parentheses."""
     depth = 0
     for position, character in enumerate(text):

@@ -255,6 +255,13 @@ INQUIRIES = frozenset(
 )
 
 
+def lift_target(lhs: Expr, scope: Scope, fresh: Fresh) -> Section | Scalar:
+    """The left-hand side alone.  Raises Refusal."""
+    target = designator(lhs, Lifting(scope, fresh, written=parts(lhs)[0].name))
+    assert isinstance(target, Scalar | Section)
+    return target
+
+
 def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fresh) -> Assignment | None:
     """The Site of ``lhs = rhs``; None when neither side has array work.  Raises Refusal."""
     lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)

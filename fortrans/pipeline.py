@@ -70,9 +70,8 @@ def rewrite_sources(
 ) -> Iterator[FileResult | InputError]:
     """Rewrite files, in order; USE finds its modules among ``sources`` and ``context``.
 
-    A file that cannot be read, or defines a module that another one before it defines, gives its
-    InputError in place of a result.  Raises InputError when a template of the user's fails, or two
-    files of ``context`` define one module.
+    A file that cannot be read gives its InputError in place of a result.  A module that two files
+    define in different ways is unknown.  Raises InputError when a template of the user's fails.
     """
     from fortrans.frontend.modules import index
     from fortrans.frontend.units import read
@@ -90,13 +89,7 @@ def rewrite_sources(
         except InputError:
             # Only what is rewritten must be readable; a module that is missing is said where it matters.
             continue
-    modules = index(others)
-    for position, program in enumerate(programs):
-        if not isinstance(program, InputError):
-            try:
-                modules.add(program)
-            except InputError as problem:
-                programs[position] = problem
+    modules = index([*(program for program in programs if not isinstance(program, InputError)), *others])
     for program in programs:
         yield program if isinstance(program, InputError) else _rewrite(program, modules, options)
 
@@ -186,15 +179,21 @@ def lift(
     program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh
 ) -> Assignment | None:
     """The site of an executable; raises Refusal where nothing may be rewritten at that place."""
-    from fortrans.frontend.candidates import allowed, readable
+    from fortrans.frontend.candidates import allowed, readable, sides, transforms
     from fortrans.frontend.expressions import convert
-    from fortrans.frontend.lift import lift_assignment
-    from fortrans.frontend.parse import assignment
+    from fortrans.frontend.lift import lift_assignment, lift_target
+    from fortrans.frontend.parse import assignment, expression
+    from fortrans.ir.arrays import Scalar
 
     readable(executable)
+    scope = scopes.at(executable)
+    left, right = sides(executable.statement.text)
+    # Without array work on the left, and no such reference, there is none whatever the right side is.
+    bare = not (transforms(right) or transforms(left))
+    if bare and isinstance(lift_target(convert(expression(left.strip())), scope, fresh), Scalar):
+        return None
     node = assignment(executable.statement.text)
     lhs, rhs = convert(node.items[0]), convert(node.items[2])
-    scope = scopes.at(executable)
     site = lift_assignment(place, lhs, rhs, scope, fresh)
     if site is not None:
         allowed(executable)

@@ -9,7 +9,6 @@ from fortrans.frontend.modules import index
 from fortrans.frontend.resolve import resolve
 from fortrans.ir.expr import Literal, Name
 from fortrans.ir.symbols import Dimension, Generic, Intrinsic, Procedure, Symbol, Type, Unresolved
-from fortrans.remarks import InputError
 
 A = (
     "module a\nuse kinds, only: dp => wp\nimplicit none\nprivate\npublic :: v, w, t, gen, n, dp\n"
@@ -139,12 +138,19 @@ def test_cyclic_use_ends() -> None:
     assert not view.defined_operators()
 
 
-def test_one_module_twice_is_an_error() -> None:
-    first, second = program("module m\nend module\n", "a.f90"), program("\nmodule m\nend module\n", "b.f90")
-    with pytest.raises(InputError, match=r"Module 'm' is also defined in 'a\.f90'") as raised:
-        index([first, second])
-    assert raised.value.path == "b.f90" and raised.value.line == 2
-    assert index([first, program("module m\nend module\n", "a.f90")]).modules["m"][0] is first
+def test_two_modules_of_one_name_are_unknown() -> None:
+    first = program("module m\nreal :: v\nend module\n", "a.f90")
+    second = program("\nmodule m\nreal :: v(2)\nend module\n", "b.f90")
+    user = program("subroutine s\nuse m, only: v\nend subroutine\n", "c.f90")
+    found = resolve(user, index([first, second, user])).of(user.units[0]).lookup("v")
+    assert found == Unresolved("v", "module 'm' is defined in 'a.f90' and in 'b.f90'")
+
+
+def test_copies_of_one_module_are_one() -> None:
+    first = program("module m\nreal :: v\nend module\n", "a.f90")
+    copy = program("! a copy\nmodule m\nreal :: v \nend module\n", "old/a.f90")
+    found = index([first, copy])
+    assert found.modules["m"][0] is first and not found.unsure
 
 
 def test_alternatives_under_if_are_not_seen() -> None:

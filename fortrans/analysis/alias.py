@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fortrans.ir.expr import Component, Expr, Name, Ref, Substring
-from fortrans.ir.symbols import Scope, Symbol, Type
+from fortrans.ir.symbols import Meaning, Scope, Symbol, Type
 
 
 class Alias(Enum):
@@ -72,7 +72,7 @@ def _unfold(expr: Expr) -> tuple[list[str], list[tuple[Expr, ...]]]:
 
 def may_alias(w: Storage, r: Storage) -> Alias:
     """How the storage ``r`` that is read lies to the storage ``w`` that is written."""
-    if _same_object(w.root, r.root):
+    if same_object(w.root, r.root):
         return _paths(w, r)
     if _associated(w, r):
         return Alias.MAYBE
@@ -81,7 +81,10 @@ def may_alias(w: Storage, r: Storage) -> Alias:
     return Alias.MAYBE if _different_names(w, r) else Alias.NO
 
 
-def _same_object(w: Symbol, r: Symbol) -> bool:
+def same_object(w: Meaning, r: Meaning) -> bool:
+    """Whether two names are one data object, by host association or two USE names for instance."""
+    if not isinstance(w, Symbol) or not isinstance(r, Symbol):
+        return False
     return (w.origin, w.remote or w.name) == (r.origin, r.remote or r.name)
 
 

@@ -26,7 +26,7 @@ def constructor(items: Items, lifting: Lifting) -> Array:
     first = types[0]
     if first.name in ("type", "class"):
         raise Refusal("FT404", "Array constructor of derived type is not composed")
-    if any((t.name, t.kind) != (first.name, first.kind) or t.kind is None for t in types):
+    if len(types) > 1 and any((t.name, t.kind) != (first.name, first.kind) or t.kind is None for t in types):
         raise Refusal("FT404", "Items of an array constructor differ in type or kind")
     if first.name == "character" and any(t.length != first.length or t.length is None for t in types):
         raise Refusal("FT404", "Items of an array constructor may differ in character length")

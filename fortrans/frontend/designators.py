@@ -141,6 +141,8 @@ def _path(expr: Expr, scope: Scope) -> tuple[Symbol, ...]:
             if type is None and symbol.type.derived:
                 type_name = symbol.type.derived
                 raise Refusal("FT201", f"Derived type '{type_name}' of '{symbol.name}' is not known")
+            if type is not None and len(listed) > 1 and listed[1].name in type.bound:
+                raise Refusal("FT405", f"Type-bound procedure '{listed[1].name}' is not composed")
             names = "%".join(part.name for part in listed)
             raise Refusal("FT201", f"'{names}' is not a data component that is known")
         case _:

@@ -287,7 +287,7 @@ class Frame:
     ) -> Found:
         """What one group of USE statements brings as ``name``."""
         if module is None:
-            why = f"module '{group.module}' was not seen"
+            why = self.world.missing(group.module)
             if listed:
                 return Unknown(self, name, why)
             return Maybe(why) if may_bring(group.module, name) else None

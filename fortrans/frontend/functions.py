@@ -46,6 +46,7 @@ from fortrans.ir.symbols import (
     Symbol,
     Type,
     Unresolved,
+    only_derived,
 )
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
@@ -107,20 +108,24 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     kind: Expr | None = None
     positional: list[Array] = []
     keywords: dict[str, Array] = {}
+    absent: list[Array] = []
     for key, value in _split(call.args):
         if key == "kind":
             kind = value
             continue
-        if len(positional) + len(keywords) >= len(INTRINSICS[name].required):
-            _refuse_optional(name, value, lifting)
         dummies = INTRINSICS[name].required + INTRINSICS[name].optional
         position = len(positional)
         lifted = _settled_argument(value, key or (dummies[position : position + 1] or ("",))[0], lifting)
+        if _may_be_absent(value, lifting):
+            absent.append(lifted)
         if key is None:
             positional.append(lifted)
         else:
             keywords[key] = lifted
     args = dict(bind(name, tuple(positional), keywords))
+    for dummy, lifted in args.items():
+        if dummy not in INTRINSICS[name].required and any(lifted is x for x in absent):
+            raise Refusal("FT402", f"Argument '{dummy}' of {name.upper()} is OPTIONAL and may be absent")
     given = args.get("dim")
     if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
         args["dim"] = Scalar(integer(known), INTEGER)
@@ -185,12 +190,12 @@ def _default_integer(array: Array, lifting: Lifting) -> Scalar:
     return Scalar(value if type.kind == 4 else Call("int", (value,)), INTEGER)
 
 
-def _refuse_optional(name: str, value: Expr, lifting: Lifting) -> None:
-    """An absent dummy argument may be passed on to an optional one (15.5.2.12): not known here."""
-    if isinstance(value, Name):
-        meaning = lifting.scope.lookup(value.id)
-        if isinstance(meaning, Symbol) and "optional" in meaning.attributes:
-            raise Refusal("FT402", f"Argument '{value.id}' of {name.upper()} is OPTIONAL and may be absent")
+def _may_be_absent(value: Expr, lifting: Lifting) -> bool:
+    """Whether an actual argument is an OPTIONAL dummy, which may be passed on when absent (15.5.2.12)."""
+    if not isinstance(value, Name):
+        return False
+    meaning = lifting.scope.lookup(value.id)
+    return isinstance(meaning, Symbol) and "optional" in meaning.attributes
 
 
 def _settled_argument(value: Expr, dummy: str, lifting: Lifting) -> Array:
@@ -323,6 +328,8 @@ def _user(call: Call, procedure: Procedure, lifting: Lifting) -> Array:
     operands = [lifting.lift(value) for _, value in _split(call.args)]
     if not any(rank(x) for x in operands):
         return Scalar(call, _printable(result, lifting))
+    if any(_may_be_absent(value, lifting) for _, value in _split(call.args)):
+        raise Refusal("FT405", f"An argument of '{name}' is OPTIONAL and may be absent")
     if not procedure.pure:
         raise Refusal("FT405", f"Elemental function '{name}' is not PURE")
     conformable(name, tuple(operands))
@@ -368,6 +375,13 @@ def _generic(
     call: Call, name: str, specifics: tuple[Procedure, ...] | None, extends: bool, lifting: Lifting
 ) -> Array:
     if extends:
+        if specifics is not None and only_derived(specifics):
+            before = len(lifting.captures)
+            lifted = [lifting.lift(value) for _, value in _split(call.args)]
+            del lifting.captures[before:]
+            if all(x.type.name not in ("type", "class") for x in lifted):
+                # No specific procedure takes these, so the intrinsic one does (15.5.5.2).
+                return _intrinsic(call, lifting)
         raise Refusal("FT406", f"'{name}' is a generic name that extends an intrinsic procedure")
     if specifics is None:
         raise Refusal("FT405", f"Not all procedures of the generic name '{name}' are known")

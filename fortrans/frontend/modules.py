@@ -11,7 +11,6 @@ from fortrans.frontend import intrinsic_modules
 from fortrans.frontend.intrinsic_names import INTRINSICS
 from fortrans.frontend.units import Executable, Program, Unit, read
 from fortrans.ir.symbols import Symbol
-from fortrans.remarks import InputError
 from fortrans.source import Source
 
 if TYPE_CHECKING:
@@ -24,17 +23,18 @@ Branch = tuple[int, ...]
 class ModuleIndex:
     """Where each module and submodule is defined.
 
-    A name defined twice under ``#if`` is in ``unsure`` and counts as not seen.
+    A name defined twice, under ``#if`` or in two files, is in ``unsure``, with why: its module
+    counts as not seen.  Copies of one text are one module.
     """
 
     def __init__(self) -> None:
         self.modules: dict[str, tuple[Program, Unit]] = {}
         self.submodules: dict[tuple[str, str], tuple[Program, Unit]] = {}
-        self.unsure: set[str] = set()
+        self.unsure: dict[str, str] = {}
         self._worlds: dict[bool, World] = {}
 
     def add(self, program: Program) -> None:
-        """Index the modules of ``program``.  Raises InputError for a module defined twice."""
+        """Index the modules of ``program``."""
         for unit in program.units:
             if unit.kind == "module":
                 self._add_module(program, unit)
@@ -49,11 +49,12 @@ class ModuleIndex:
         if before[0].source == program.source and before[0] is not program:
             return
         if before[0] is program and all(_is_conditional(program, u) for u in (before[1], unit)):
-            self.unsure.add(unit.name)
+            self.unsure[unit.name] = "is defined in two branches of '#if'"
             return
-        line = unit.opening.span.first if unit.opening else None
-        path = before[0].source.path
-        raise InputError(program.source.path, f"Module '{unit.name}' is also defined in '{path}'", line)
+        if _text(*before) == _text(program, unit):
+            return
+        first, second = before[0].source.path, program.source.path
+        self.unsure[unit.name] = f"is defined in '{first}' and in '{second}'"
 
     def world(self, assume_intrinsics: bool) -> World:
         """The frames of these modules, made once for each promise."""
@@ -63,10 +64,7 @@ class ModuleIndex:
 
 
 def index(programs: Sequence[Program]) -> ModuleIndex:
-    """Index the modules of all ``programs``, in any order.
-
-    Raises InputError when two of them define modules of one name (F2018 19.2).
-    """
+    """Index the modules of all ``programs``, in any order."""
     found = ModuleIndex()
     for program in programs:
         found.add(program)
@@ -75,6 +73,12 @@ def index(programs: Sequence[Program]) -> ModuleIndex:
 
 def _is_conditional(program: Program, unit: Unit) -> bool:
     return unit.opening is not None and unit.opening.ordinal in program.conditional
+
+
+def _text(program: Program, unit: Unit) -> tuple[str, ...]:
+    first = unit.opening.span.first if unit.opening else 1
+    last = unit.closing.span.last if unit.closing else len(program.lines)
+    return tuple(line.rstrip() for line in program.lines[first - 1 : last])
 
 
 @cache
@@ -137,6 +141,10 @@ class World:
         if found is None and nature != "non_intrinsic":
             found = _intrinsic(name)
         return None if found is None else self.frame(*found, None)
+
+    def missing(self, name: str) -> str:
+        """Why ``module`` gives None, as a clause."""
+        return f"module '{name}' {self.modules.unsure.get(name, 'was not seen')}"
 
     def executables(self, program: Program, unit: Unit) -> Sequence[Executable]:
         """The executable statements that stand directly in ``unit``."""

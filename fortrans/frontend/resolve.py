@@ -75,9 +75,8 @@ class Scopes:
 def resolve(program: Program, modules: ModuleIndex, assume_intrinsics: bool = False) -> Scopes:
     """The scopes of ``program``, whose USE statements find their modules in ``modules``.
 
-    Modules of ``program`` itself are added to the index when they are not there; raises InputError
-    when one is also defined in another program.  ``assume_intrinsics``: modules that were not seen
-    bring no name of an intrinsic procedure.
+    Modules of ``program`` itself are added to the index when they are not there.
+    ``assume_intrinsics``: modules that were not seen bring no name of an intrinsic procedure.
     """
     modules.add(program)
     return Scopes(program, modules.world(assume_intrinsics))

@@ -92,4 +92,4 @@ def elemental_type(name: str, types: Sequence[Type]) -> Type:
 
 def with_kind(type: Type, kind: int | str | None, text: str) -> Type:
     """``type`` with the kind that a KIND= argument names, spelled ``text``."""
-    return replace(type, kind=kind, spelling=f"{type.name}({text})")
+    return replace(type, kind=text.lower() if kind is None else kind, spelling=f"{type.name}({text})")

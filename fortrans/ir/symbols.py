@@ -139,6 +139,14 @@ class Unresolved:
     why: str
 
 
+def only_derived(specifics: tuple[Procedure, ...]) -> bool:
+    """Whether each of the procedures wants a first argument of derived type."""
+    return all(
+        p.dummies and p.dummies[0] is not None and p.dummies[0].type.name in ("type", "class")
+        for p in specifics
+    )
+
+
 Meaning = Symbol | Procedure | Generic | DerivedType | Intrinsic | Unresolved
 
 

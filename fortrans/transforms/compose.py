@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from fortrans.analysis.alias import Alias
+from fortrans.analysis.alias import Alias, same_object
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
 from fortrans.intrinsics.entry import clipped
@@ -37,7 +37,7 @@ from fortrans.ir.expr import (
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Allocate, Block, Deallocate, Declaration, If, Stmt, Store
 from fortrans.ir.sites import Assignment, Capture
-from fortrans.ir.symbols import INTEGER, Intrinsic, Scope, Type
+from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.captures import Captures
@@ -210,7 +210,7 @@ class Composition:
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
         for name in sorted(frozenset(n for stmt in piece.statements for n in mentioned(stmt)) & OURS):
-            if not isinstance(self.site.scope.lookup(name), Intrinsic):
+            if not _is_intrinsic(name, self.site.scope):
                 raise Refusal("FT406", f"'{name}' may not be the intrinsic procedure here, and is needed")
         return Plan(
             (prune(Block(_once_each(piece.declarations), piece.statements)),),
@@ -245,7 +245,7 @@ class Composition:
         if isinstance(inside, Ref) and conflict_in_subscripts(inside, scope, own):
             raise Refusal("FT301", "Subscripts of the left-hand side may change while it is stored")
         if self.site.reallocates and (
-            self._reads(target, value) or _root(target) in _mentioned(value)
+            self._reads(target, value) or _mentions(value, _root(target), scope)
         ):
             return f"'{_root(target)}' is read on the right and may be reallocated"
         if self.site.reallocates:
@@ -338,12 +338,24 @@ def _named(expr: Expr) -> str:
         return "an operand"
 
 
-def _mentioned(value: Array) -> frozenset[str]:
-    """Every name in the value, the extents it has, and the arguments of inquiries included."""
+def _mentions(value: Array, root: str, scope: Scope) -> bool:
+    """Whether the value, its extents or the arguments of inquiries name the object that ``root`` is."""
     found = set(names(as_source(value)))
     for extent in shape(value):
         found |= names(extent)
-    return frozenset(found)
+    own = scope.lookup(root)
+    return root in found or any(same_object(own, scope.lookup(name)) for name in found)
+
+
+def _is_intrinsic(name: str, scope: Scope) -> bool:
+    """Whether ``name`` with arguments of intrinsic type is the intrinsic procedure."""
+    match scope.lookup(name):
+        case Intrinsic():
+            return True
+        case Generic(specifics=specifics):
+            return specifics is not None and only_derived(specifics)
+        case _:
+            return False
 
 
 def _capital(text: str) -> str:

@@ -156,6 +156,16 @@ class Lowering:
             case _:
                 raise TypeError(f"not ready: {found}")
 
+    def _when(self, test: Expr, then: tuple[Stmt, ...], other: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """An IF, or what of it is known to be taken."""
+        match self._decided(test):
+            case True:
+                return then
+            case False:
+                return other
+            case None:
+                return (If(test, then, other),)
+
     def _decided(self, test: Expr) -> bool | None:
         """Whether a comparison is known to hold, or known not to; None when it is not known."""
         match test:
@@ -194,10 +204,8 @@ class Lowering:
             first = self.build((), _at_first(element, span), Put(accumulator))
             gather = Gather(reduce.op, type, accumulator, self.fresh.name)
             others = self.build((replace(span, first=integer(2)),), element, gather)
-            search = If(
-                at_least(span.last, ONE), (*first.body, *others.body), empty.statements
-            )
-            return piece + Piece((), (search,)), accumulator
+            search = self._when(at_least(span.last, ONE), (*first.body, *others.body), empty.statements)
+            return piece + Piece((), search), accumulator
         gather = Gather(
             reduce.op,
             type,
@@ -235,7 +243,7 @@ class Lowering:
             first = self.build((span,), _at_first(element, across), Put(target), turns)
             others = self.build((replace(across, first=integer(2)), span), element, gather, turns)
             test = at_least(across.last, ONE)
-            return declared + Piece((), (If(test, (*first.body, *others.body), plain.body),))
+            return declared + Piece((), self._when(test, (*first.body, *others.body), plain.body))
         return declared + plain + self.build((across, span), element, gather, turns)
 
     def _split(self, span: Span, value: Expr, sink: Sink, where: Turn, turns: int) -> Piece:

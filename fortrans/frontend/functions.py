@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fortrans.frontend.arguments import kept_array, may_be_absent, split
+from fortrans.frontend.user_functions import generic_reference, user_reference
 from fortrans.intrinsics.elemental import ELEMENTAL, KIND_POSITION, elemental_type, with_kind
 from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import (
@@ -15,14 +16,11 @@ from fortrans.ir.arrays import (
     Elemental,
     Implied,
     Scalar,
-    Section,
-    Triplet,
     element,
     rank,
     shape,
 )
 from fortrans.ir.expr import (
-    ONE,
     At,
     Call,
     Expr,
@@ -33,20 +31,16 @@ from fortrans.ir.expr import (
     Select,
     constant,
     integer,
-    names,
     walk,
 )
-from fortrans.ir.sites import Capture
 from fortrans.ir.symbols import (
     INTEGER,
     LOGICAL,
     Generic,
     Intrinsic,
     Procedure,
-    Symbol,
     Type,
     Unresolved,
-    only_derived,
 )
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
@@ -72,9 +66,9 @@ def reference(call: Call, lifting: Lifting) -> Array:
         case Intrinsic():
             return _intrinsic(call, lifting)
         case Procedure() as procedure:
-            return _user(call, procedure, lifting)
-        case Generic(name, specifics, extends):
-            return _generic(call, name, specifics, extends, lifting)
+            return user_reference(call, procedure, lifting)
+        case Generic() as generic:
+            return generic_reference(call, generic, lifting, _intrinsic)
         case Unresolved(name, why):
             known = name in ELEMENTAL or name in INQUIRY_TYPES or name in _transformational()
             raise Refusal("FT406" if known else "FT201", f"Name '{name}' is not known: {why}")
@@ -86,10 +80,6 @@ def _transformational() -> frozenset[str]:
     from fortrans.intrinsics import INTRINSICS
 
     return frozenset(INTRINSICS)
-
-
-def _split(args: Sequence[Expr]) -> tuple[tuple[str | None, Expr], ...]:
-    return tuple((x.name, x.value) if isinstance(x, Keyword) else (None, x) for x in args)
 
 
 # ---- intrinsic functions ---------------------------------------------------------
@@ -109,14 +99,14 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     positional: list[Array] = []
     keywords: dict[str, Array] = {}
     absent: list[Array] = []
-    for key, value in _split(call.args):
+    for key, value in split(call.args):
         if key == "kind":
             kind = value
             continue
         dummies = INTRINSICS[name].required + INTRINSICS[name].optional
         position = len(positional)
         lifted = _settled_argument(value, key or (dummies[position : position + 1] or ("",))[0], lifting)
-        if _may_be_absent(value, lifting):
+        if may_be_absent(value, lifting):
             absent.append(lifted)
         if key is None:
             positional.append(lifted)
@@ -144,7 +134,7 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     apply = Apply(entry, args, type)
     if any(isinstance(x, Reduce | Select | At) for extent in shape(apply) for x in walk(extent)):
         # PACK: only the result itself tells its size.
-        return _kept_array(as_source(apply), type, rank(apply), lifting)
+        return kept_array(as_source(apply), type, rank(apply), lifting)
     return apply
 
 
@@ -190,14 +180,6 @@ def _default_integer(array: Array, lifting: Lifting) -> Scalar:
     return Scalar(value if type.kind == 4 else Call("int", (value,)), INTEGER)
 
 
-def _may_be_absent(value: Expr, lifting: Lifting) -> bool:
-    """Whether an actual argument is an OPTIONAL dummy, which may be passed on when absent (15.5.2.12)."""
-    if not isinstance(value, Name):
-        return False
-    meaning = lifting.scope.lookup(value.id)
-    return isinstance(meaning, Symbol) and "optional" in meaning.attributes
-
-
 def _settled_argument(value: Expr, dummy: str, lifting: Lifting) -> Array:
     lifted = lifting.lift(value)
     if isinstance(lifted, Scalar):
@@ -229,7 +211,7 @@ def _elemental(call: Call, lifting: Lifting) -> Array:
     kind: Expr | None = None
     keys: list[str | None] = []
     operands: list[Array] = []
-    for position, (key, value) in enumerate(_split(call.args)):
+    for position, (key, value) in enumerate(split(call.args)):
         if key == "kind" or (key is None and position == KIND_POSITION.get(name) and name != "cmplx"):
             kind = value
             continue
@@ -274,7 +256,7 @@ def _same_length(operands: Sequence[Array]) -> None:
 def _inquiry(call: Call, lifting: Lifting) -> Array:
     """SIZE, LBOUND, KIND and kin: scalar, arguments as written; SHAPE(x): the extents of ``x``."""
     name = call.name
-    args = _split(call.args)
+    args = split(call.args)
     if not args:
         raise Refusal("FT401", f"'{name.upper()}' has no arguments")
     if name == "shape":
@@ -301,106 +283,3 @@ def _inquiry(call: Call, lifting: Lifting) -> Array:
         # Only the type counts; a variable named in it must not look like a read of its value.
         return Scalar(call, type)
     return Scalar(call, type)
-
-
-# ---- user's functions -----------------------------------------------------------------
-
-
-def _user(call: Call, procedure: Procedure, lifting: Lifting) -> Array:
-    from fortrans.frontend.lift import conformable
-
-    name = call.name
-    if procedure.form == "statement":
-        raise Refusal("FT405", f"Statement function '{name}' is not composed")
-    result = procedure.result
-    if result is None:
-        raise Refusal("FT405", f"Function '{name}' has no interface that is known")
-    if result.assumed_rank or "pointer" in result.attributes:
-        raise Refusal("FT405", f"Function '{name}' has a POINTER result")
-    if result.type.name in ("type", "class"):
-        raise Refusal("FT405", f"Function '{name}' has a result of derived type")
-    keys = [key for key, _ in _split(call.args)]
-    if not procedure.elemental:
-        _check_scalar_call(call, lifting)
-        if result.rank:
-            return _array_result(call, result, lifting)
-        return Scalar(call, _printable(result, lifting))
-    operands = [lifting.lift(value) for _, value in _split(call.args)]
-    if not any(rank(x) for x in operands):
-        return Scalar(call, _printable(result, lifting))
-    if any(_may_be_absent(value, lifting) for _, value in _split(call.args)):
-        raise Refusal("FT405", f"An argument of '{name}' is OPTIONAL and may be absent")
-    if not procedure.pure:
-        raise Refusal("FT405", f"Elemental function '{name}' is not PURE")
-    conformable(name, tuple(operands))
-    settled = tuple(lifting.settle(x) for x in operands)
-    keywords = tuple(keys) if any(keys) else ()
-    return Elemental(name, settled, _printable(result, lifting), keywords=keywords, user=True)
-
-
-def _array_result(call: Call, result: Symbol, lifting: Lifting) -> Section:
-    """An array function is referenced once (SEMANTICS 2): its result is kept in a local array."""
-    return _kept_array(call, _printable(result, lifting), result.rank, lifting)
-
-
-def _kept_array(call: Expr, type: Type, rank_: int, lifting: Lifting) -> Section:
-    """An array evaluated once, as the user wrote it, into a local that takes its shape."""
-    if names(call) & lifting.locals:
-        raise Refusal("FT404", "An array reference in an implied DO is not composed")
-    local = lifting.fresh.name("val")
-    lifting.captures.append(Capture(local, type, call, rank_))
-    axes = tuple(
-        Triplet(ONE, ONE, Call("size", (Name(local), integer(d + 1))), full=True) for d in range(rank_)
-    )
-    return Section(Name(local), axes, type, whole=False)
-
-
-def _printable(result: Symbol, lifting: Lifting) -> Type:
-    """The result's type where its declaration means the same at the site, else without a spelling."""
-    type = result.type
-    if type.name == "character" and type.length is not None and names(type.length):
-        return replace(type, length=None, spelling="")
-    return type
-
-
-def _check_scalar_call(call: Call, lifting: Lifting) -> None:
-    """All names in the arguments must be known: what is not cannot be judged."""
-    for _, value in _split(call.args):
-        for id in names(value):
-            if isinstance(lifting.scope.lookup(id), Unresolved):
-                raise Refusal("FT201", f"Name '{id}' in a reference to '{call.name}' is not known")
-
-
-def _generic(
-    call: Call, name: str, specifics: tuple[Procedure, ...] | None, extends: bool, lifting: Lifting
-) -> Array:
-    if extends:
-        if specifics is not None and only_derived(specifics):
-            before = len(lifting.captures)
-            lifted = [lifting.lift(value) for _, value in _split(call.args)]
-            del lifting.captures[before:]
-            if all(x.type.name not in ("type", "class") for x in lifted):
-                # No specific procedure takes these, so the intrinsic one does (15.5.5.2).
-                return _intrinsic(call, lifting)
-        raise Refusal("FT406", f"'{name}' is a generic name that extends an intrinsic procedure")
-    if specifics is None:
-        raise Refusal("FT405", f"Not all procedures of the generic name '{name}' are known")
-    before = len(lifting.captures)
-    operands = [lifting.lift(value) for _, value in _split(call.args)]
-    del lifting.captures[before:]
-    fits = [p for p in specifics if _fits(p, operands, _split(call.args))]
-    if len(fits) != 1:
-        raise Refusal("FT405", f"Reference to the generic name '{name}' cannot be resolved")
-    return _user(call, fits[0], lifting)
-
-
-def _fits(procedure: Procedure, operands: Sequence[Array], args: Sequence[tuple[str | None, Expr]]) -> bool:
-    if any(key for key, _ in args) or len(operands) > len(procedure.dummies):
-        return False
-    for dummy, operand in zip(procedure.dummies, operands):
-        if dummy is None or dummy.type.name != operand.type.name or dummy.type.kind != operand.type.kind:
-            return False
-        if not procedure.elemental and dummy.rank != rank(operand):
-            return False
-    rest = procedure.dummies[len(operands) :]
-    return all(dummy is not None and "optional" in dummy.attributes for dummy in rest)

@@ -116,13 +116,17 @@ class Captures:
                 local = self._local("shift")
                 made.append((local, call))
                 extent = modulus.args[0] if isinstance(modulus, Call) and modulus.name == "max" else modulus
-                self._learn(Name(local), sub(extent, Name(local)))
+                self._learn(Name(local))
+                if self.facts.holds(extent, ZERO):
+                    self._learn(sub(extent, Name(local)))
                 return Name(local)
             case Call("max", (low, Call("min", (high, _)))):
                 # EOSHIFT's shift, limited to the extent both ways.
                 local = self._local("shift")
                 made.append((local, call))
-                self._learn(sub(Name(local), low), sub(high, Name(local)))
+                if self.facts.holds(high, ZERO):
+                    # The extent of a section can be negative as it is written, and then limits nothing.
+                    self._learn(sub(Name(local), low), sub(high, Name(local)))
                 return Name(local)
             case _:
                 local = self._local("limit")

@@ -22,11 +22,13 @@ from fortrans.ir.arrays import (
 )
 from fortrans.ir.expr import (
     ONE,
+    At,
     Call,
     Expr,
     ImpliedDo,
     Name,
     Op,
+    Reduce,
     Ref,
     Shape,
     constant,
@@ -45,6 +47,7 @@ from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
 from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
 from fortrans.transforms.prune import mentioned, prune
+from fortrans.transforms.ready import prefers_rows
 from fortrans.transforms.split import Facts, canonical
 
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
@@ -52,6 +55,9 @@ OURS = frozenset(
     "allocated huge iand ieor int ior kind lbound len max merge min modulo not real repeat size"
     " ubound".split()
 )
+
+
+HIGHEST_RANK = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,7 @@ class Composition:
 
     site: Assignment
     captures: Captures
+    indices: tuple[str, ...] = ()
     temporaries: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -92,11 +99,12 @@ class Composition:
         ``rows``: accumulating in the target itself is allowed.  ``filling``: see ``keep``.
         """
         loops = self._loops(target, value)
-        inside = element(target, tuple(Name(span.index) for span in reversed(loops)))
-        what = element(value, tuple(Name(span.index) for span in reversed(loops)) if rank(value) else ())
-        indices = tuple(span.index for span in loops)
+        index = tuple(Name(span.index) for span in reversed(loops))
+        inside = element(target, index)
+        what = element(value, index if rank(value) else ())
         direct = rows and _same_type(target.type, value.type)
-        before, what = self._kept(what, indices, direct, filling)
+        into = target if rows and isinstance(target, Section) else None
+        before, what = self._kept(what, index, direct, filling, into)
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
         captured, loops, inside, what = self.captures.take(loops, inside, what)
         lowering = Lowering(self.fresh, self.captures.facts)
@@ -108,7 +116,10 @@ class Composition:
         extents = shape(target)
         if self.site.reallocates and target == self.site.lhs:
             extents = shape(value)
-        indices = self.fresh.numbered("j", len(extents))
+        if not self.indices:
+            # One set serves all nests of the statement: each is closed before the next one opens.
+            self.indices = self.fresh.numbered("j", HIGHEST_RANK)
+        indices = self.indices[: len(extents)]
         return tuple(Span(j, ONE, extent) for j, extent in reversed(list(zip(indices, extents))))
 
     def temporary(self, value: Array, stem: str = "tmp") -> tuple[Piece, Section]:
@@ -145,12 +156,38 @@ class Composition:
                 return self.store(section, value, rows=True, filling=value)
 
     def _kept(
-        self, value: Expr, loops: tuple[str, ...], rows: bool, filling: Array | None = None
+        self,
+        value: Expr,
+        index: tuple[Name, ...],
+        rows: bool,
+        filling: Array | None = None,
+        into: Section | None = None,
     ) -> tuple[Piece, Expr]:
-        """Temporaries for what the nest must not compute in place, and the value that reads them."""
+        """Temporaries for what the nest must not compute in place, and the value that reads them.
+
+        ``into``: the target, which nothing in the value reads; a reduction of its type and shape
+        that is read only where it is stored accumulates there, without a temporary.
+        """
         pieces: list[Piece] = []
+        loops = tuple(name.id for name in reversed(index))
+
+        def accumulates(origin: Array) -> bool:
+            nodes = [x for x in walk(value) if isinstance(x, Reduce | At) and x.origin == origin]
+            return (
+                into is not None
+                and isinstance(origin, Apply)
+                and origin != filling
+                and _same_type(into.type, origin.type)
+                and shape(into) == shape(origin)
+                and all(isinstance(x, Reduce) and prefers_rows(x) and x.at == index for x in nodes)
+            )
 
         def make(origin: Array) -> Section:
+            nonlocal into
+            if into is not None and accumulates(origin):
+                section, into = into, None
+                pieces.append(self._fill(section, origin))
+                return section
             piece, section = self.temporary(origin)
             pieces.append(piece)
             self.temporaries.append(described(origin))
@@ -229,7 +266,7 @@ class Composition:
         what = element(value, index if rank(value) else ())
         order = tuple(span.index for span in loops)
         direct = _same_type(target.type, value.type) and not trial._reads(target, value)
-        _, what = trial._kept(what, order, direct)
+        _, what = trial._kept(what, index, direct)
         return inside, what, frozenset(order), trial
 
     def _reads(self, target: Section, value: Array) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from fortrans.verify.build import CHECKED, OPTIMISED
 def tool(text: str, options: Options, path: str) -> tuple[str, tuple[Remark, ...]]:
     from fortrans.pipeline import rewrite
 
-    result = rewrite(text, options, path)
+    result = rewrite(text, replace(options, strict=True), path)
     return result.text, result.remarks
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fortrans.ir.expr import ONE, Call, Expr, Literal, Name, Op, Ref
+from fortrans.ir.expr import ONE, Call, Expr, Literal, Name, Op, Ref, add, integer, substitute
 from fortrans.ir.nest import Declaration, Exit, If, Stmt, Store
 from fortrans.ir.symbols import LOGICAL, Type
 from fortrans.remarks import Refusal
+from fortrans.transforms.split import canonical
 
 TRUE, FALSE, ZERO = Literal(".true."), Literal(".false."), Literal("0")
 SEARCHES = frozenset({"any", "all"})
 EXTREMES = frozenset({"maxval", "minval"})
 MASK = ".mask."
+UNROLLED = 4
 
 
 def masked(mask: Expr | None, value: Expr) -> Expr:
@@ -60,6 +62,8 @@ class Gather:
     flag that tells whether ``into`` holds an element yet (extremes of reals under a mask).
     ``fresh`` gives a name for the element where it is needed more than once.  ``leave``: the
     element is taken inside a loop of its own, which a search leaves once it has found.
+    ``ordered``: no NaN can be in ``into``, so that a comparison is enough.  ``unrolled``: the index
+    that advances by ``UNROLLED``, of which as many elements are taken at once, in order.
     """
 
     op: str
@@ -69,13 +73,34 @@ class Gather:
     rows: bool = False
     seen: str | None = None
     leave: bool = True
+    ordered: bool = False
+    unrolled: str | None = None
 
     def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        if self.unrolled is not None:
+            return self._several(element, self.unrolled)
         mask, value = unmask(element)
         declarations, statements = self._take(value)
         if mask is not None:
             return declarations, (If(mask, statements),)
         return declarations, statements
+
+    def _several(
+        self, element: Expr, index: str
+    ) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        values = [
+            canonical(substitute(element, {index: add(Name(index), integer(step))}))
+            for step in range(UNROLLED)
+        ]
+        if self.op in ("sum", "product", "count"):
+            total = self.into
+            for value in values:
+                term = Call("merge", (ONE, ZERO, value)) if self.op == "count" else value
+                total = Op("*" if self.op == "product" else "+", (total, term))
+            return (), (Store(self.into, total),)
+        taken = [self._take(value) for value in values]
+        declarations = tuple(d for declared, _ in taken for d in declared)
+        return declarations, tuple(s for _, statements in taken for s in statements)
 
     def _take(self, value: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
         into = self.into
@@ -114,7 +139,7 @@ class Gather:
             value = Name(name)
         into = self.into
         better = Op(">" if self.op == "maxval" else "<", (value, into))
-        test = Op(".or.", (better, Op("/=", (into, into))))
+        test = better if self.ordered else Op(".or.", (better, Op("/=", (into, into))))
         if self.rows:
             return declarations, (*first, Store(into, Call("merge", (value, into, test))))
         if self.seen is None:

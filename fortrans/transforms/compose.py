@@ -52,7 +52,7 @@ from fortrans.transforms.split import Facts, canonical
 
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
 OURS = frozenset(
-    "allocated huge iand ieor int ior kind lbound len max merge min modulo not real repeat size"
+    "allocated huge iand ieor int ior kind lbound len max merge min mod modulo not real repeat size"
     " ubound".split()
 )
 

@@ -22,6 +22,7 @@ from fortrans.ir.expr import (
     add,
     integer,
     linear,
+    sub,
     substitute,
     transform,
 )
@@ -29,8 +30,8 @@ from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Type
 from fortrans.remarks import Refusal
-from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, Gather, masked, start
-from fortrans.transforms.ready import is_index, prefers_rows, ready, turning
+from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, UNROLLED, Gather, masked, start
+from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, turning
 from fortrans.transforms.split import (
     Facts,
     Once,
@@ -44,6 +45,7 @@ from fortrans.transforms.split import (
 )
 
 MOST_TURNS = 3
+UNROLLS = frozenset({"sum", "product", "count"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class Span:
     first: Expr
     last: Expr
     concurrent: bool = True
+    step: Expr | None = None
+
+    def loop(self, body: tuple[Stmt, ...]) -> Loop:
+        """The loop around ``body``."""
+        return Loop(self.index, self.first, self.last, body, self.concurrent, self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +125,13 @@ class Lowering:
         span, *rest = loops
         if rest:
             inner = self.build(tuple(rest), value, sink, turns)
-            return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
+            return Piece((), (span.loop(inner.body),))
         if isinstance(sink, Put) and sink.rows and isinstance(value, Reduce) and prefers_rows(value):
             return self._rows(span, value, sink, turns)
         if turns and (where := turning(value, span.index)) is not None:
             return self._split(span, value, sink, where, turns)
         inner = self.build((), value, sink, turns)
-        return Piece((), (Loop(span.index, span.first, span.last, inner.body, span.concurrent),))
+        return Piece((), (span.loop(inner.body),))
 
     # ---- what is ready --------------------------------------------------------
 
@@ -197,10 +204,14 @@ class Lowering:
         piece = Piece(declarations)
         empty = Piece((), (Store(accumulator, start(reduce.op, type, accumulator)),))
         element = masked(reduce.mask, reduce.body)
+        if any(self._never(span) for span in spans):
+            return piece + empty, accumulator
         exact = reduce.op in EXTREMES and type.name == "real"
         if exact and len(spans) == 1 and reduce.mask is None:
             # The first element starts the search, so that NaN and infinities count as they should.
             (span,) = spans
+            if is_plain(element):
+                return piece + empty + self._search(span, element, accumulator, reduce.op, type), accumulator
             first = self.build((), _at_first(element, span), Put(accumulator))
             gather = Gather(reduce.op, type, accumulator, self.fresh.name)
             others = self.build((replace(span, first=integer(2)),), element, gather)
@@ -220,6 +231,19 @@ class Lowering:
             loops = replace(loops, statements=_leave(loops.statements, accumulator, reduce.op))
         return piece + empty + loops, accumulator
 
+    def _search(self, span: Span, element: Expr, accumulator: Name, op: str, type: Type) -> Piece:
+        """The first number that is none but NaN, then the extreme of the rest (gfortran's own way)."""
+        found = If(Op("==", (accumulator, accumulator)), (Exit(),))
+        first = self.build((), element, Put(accumulator))
+        gather = Gather(op, type, accumulator, self.fresh.name, ordered=True)
+        rest = self.build((replace(span, first=add(Name(span.index), ONE)),), element, gather)
+        return Piece((), (span.loop((*first.body, found)), *rest.body))
+
+    def _never(self, span: Span) -> bool:
+        """Whether the loop surely has no iteration."""
+        known = self.facts.value(span.last)
+        return known is not None and known < 1
+
     def _named(self, reduce: Reduce) -> tuple[Reduce, tuple[Span, ...]]:
         """The reduction with printable index names, and its loops, outermost first."""
         printable = {name.id: Name(self.fresh.name("k")) for name, _ in reduce.indices}
@@ -233,18 +257,49 @@ class Lowering:
 
     def _rows(self, span: Span, reduce: Reduce, sink: Put, turns: int) -> Piece:
         """A whole row of accumulators at once: the reduced dimension outside, memory in order."""
+        original = reduce
         reduce, (across,) = self._named(reduce)
         target = sink.target
         gather = Gather(reduce.op, reduce.type, target, self.fresh.name, rows=True)
         element = masked(reduce.mask, reduce.body)
         plain = self.build((span,), start(reduce.op, reduce.type, target), Put(target), turns)
         declared = Piece((Declaration(across.index, INTEGER),))
+        if self._never(across):
+            return plain
+        if reduce.op in EXTREMES and reduce.type.name == "real" and is_plain(element):
+            gather = replace(gather, ordered=True)
+            return declared + plain + self._across(across, span, element, gather) + self._exact(
+                span, original, target
+            )
         if reduce.op in EXTREMES and reduce.type.name == "real":
             first = self.build((span,), _at_first(element, across), Put(target), turns)
             others = self.build((replace(across, first=integer(2)), span), element, gather, turns)
             test = at_least(across.last, ONE)
             return declared + Piece((), self._when(test, (*first.body, *others.body), plain.body))
+        if reduce.op in UNROLLS and is_plain(element):
+            return declared + plain + self._across(across, span, element, gather)
         return declared + plain + self.build((across, span), element, gather, turns)
+
+    def _across(self, across: Span, span: Span, element: Expr, gather: Gather) -> Piece:
+        """The reduced dimension ``UNROLLED`` at a time, then what is left of it."""
+        count = across.last
+        known = self.facts.value(count)
+        if known is not None and known < UNROLLED:
+            return self.build((across, span), element, gather)
+        over = integer(known % UNROLLED) if known is not None else Call("mod", (count, integer(UNROLLED)))
+        bulk = replace(across, last=sub(count, integer(UNROLLED - 1)), step=integer(UNROLLED))
+        total = self.build((bulk, span), element, replace(gather, unrolled=across.index))
+        if known is not None and known % UNROLLED == 0:
+            return total
+        rest = replace(across, first=add(sub(count, over), ONE))
+        return total + self.build((rest, span), element, gather)
+
+    def _exact(self, span: Span, reduce: Reduce, target: Expr) -> Piece:
+        """Where no number above the least was met, NaN, infinities and no elements at all decide."""
+        least = start(reduce.op, reduce.type, target)
+        test = Op("<=" if reduce.op == "maxval" else ">=", (target, least))
+        inner = self.build((), reduce, Put(target))
+        return Piece((), (span.loop((If(test, inner.body),)),))
 
     def _split(self, span: Span, value: Expr, sink: Sink, where: Turn, turns: int) -> Piece:
         if self.facts.holds(where.at, span.last):

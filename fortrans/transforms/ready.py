@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fortrans.ir.expr import At, Expr, Reduce, Ref, Select, Substring, children, names, walk
-from fortrans.transforms.accumulate import EXTREMES, SEARCHES
+from fortrans.ir.expr import At, Expr, Op, Reduce, Ref, Select, Substring, children, names, walk
+from fortrans.transforms.accumulate import EXTREMES, MASK, SEARCHES
 from fortrans.transforms.split import Turn, turn
 
 
@@ -25,6 +25,13 @@ def prefers_rows(reduce: Reduce) -> bool:
             weight = 4 if len(x.subscripts) > 1 else 1
             score += weight * (bool(inside & along) - bool(inside & across))
     return score > 0
+
+
+def is_plain(element: Expr) -> bool:
+    """Whether an element is computed by one expression: no choice, reduction or mask in it."""
+    return not any(
+        isinstance(x, Select | Reduce | At) or (isinstance(x, Op) and x.op == MASK) for x in walk(element)
+    )
 
 
 def ready(value: Expr, pending: frozenset[str]) -> Expr | None:

@@ -141,6 +141,8 @@ def answer(
         if not options.all:
             profit.check(site, options.target)
         plan = compose(site, fresh)
+        if not options.all:
+            profit.check_plan(site, plan.code, options.target)
     except Refusal as refusal:
         return Answer(executable, place, _missed(program, place, refusal))
     except Exception as problem:  # The one place where a fault of our own costs a statement, not the run.

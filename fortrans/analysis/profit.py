@@ -13,11 +13,13 @@ from fortrans.ir.arrays import (
     Implied,
     Scalar,
     Section,
+    base_name,
     element,
     rank,
 )
 from fortrans.ir.expr import Call, Name, Op, constant, walk
 from fortrans.ir.sites import Assignment
+from fortrans.ir.symbols import Symbol
 from fortrans.remarks import Refusal
 
 REDUCTIONS = frozenset(
@@ -35,6 +37,11 @@ def elementwise() -> Refusal:
     return Refusal("FT601", "Elementwise assignment is left to the compiler, which does it as well")
 
 
+# Reductions of columns that gfortran expands in line when nothing in the operand needs a call.
+INLINE_COLUMNS = frozenset({"sum", "product"})
+SHIFTS = frozenset({"cshift", "eoshift"})
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """The transformational references of a right-hand side, outermost first."""
@@ -49,6 +56,16 @@ class Work:
 def work(array: Array) -> Work:
     """What there is to compose in an array expression."""
     return Work(tuple(_applies(array)))
+
+
+def _visible(array: Array) -> Iterator[Apply]:
+    """The references that composing can reach: not those in arguments of what is kept whole."""
+    hidden: set[int] = set()
+    for apply in _applies(array):
+        if id(apply) in hidden or not _Entry(apply).intrinsic_composed:
+            hidden |= {id(x) for arg in apply.args.values() for x in _applies(arg)}
+        if id(apply) not in hidden:
+            yield apply
 
 
 def _applies(array: Array) -> Iterator[Apply]:
@@ -81,7 +98,7 @@ def check(site: Assignment, target: str) -> None:
     _check_division(site.rhs)
     if target != "gfortran":
         return
-    costly = [apply for apply in found if _costly(apply)]
+    costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
     if not costly:
         names = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
         if any(not x.intrinsic_composed for x in map(_Entry, found)):
@@ -108,10 +125,38 @@ def _costly(apply: Apply) -> bool:
     name = apply.intrinsic.name
     if name in INLINE or not _Entry(apply).intrinsic_composed:
         return False
-    if name in REDUCTIONS and "dim" not in apply.args:
+    # A scalar result, also by DIM of a rank-1 array, is reduced in line.
+    if name in REDUCTIONS and rank(apply) == 0:
         return False
-    # DIM of a rank-1 array: a scalar, which gfortran reduces in line.
-    return not (name in REDUCTIONS and rank(apply) == 0)
+    # So are the columns of an elementwise operand, as fast as our loop.
+    columns = name in INLINE_COLUMNS and _dim(apply) == 1 and "mask" not in apply.args
+    return not columns or _nested(apply)
+
+
+def _dim(apply: Apply) -> int | None:
+    dim = apply.args.get("dim")
+    return constant(dim.value) if isinstance(dim, Scalar) else None
+
+
+def _nested(apply: Apply) -> bool:
+    return any(True for x in apply.args.values() for _ in _applies(x))
+
+
+def check_plan(site: Assignment, code: str, target: str) -> None:
+    """Raise Refusal FT603 when the way it would have to be done does not pay.
+
+    One shift of a rank-1 array through a temporary moves as much memory as the library does,
+    unless it saves a reallocation or what gfortran does for pointers.
+    """
+    if code != "FT104" or target != "gfortran" or not isinstance(site.lhs, Section):
+        return
+    costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
+    shifts = all(apply.intrinsic.name in SHIFTS for apply in costly)
+    root = site.scope.lookup(base_name(site.lhs.base))
+    pointer = isinstance(root, Symbol) and "pointer" in root.attributes
+    saves = site.reallocates or pointer
+    if rank(site.lhs) == 1 and len(costly) == 1 and shifts and not saves:
+        raise Refusal("FT603", "One shift of a rank-1 array through a temporary does not pay")
 
 
 def _bare(apply: Apply) -> bool:
@@ -124,8 +169,7 @@ def _bare_pays(apply: Apply) -> bool:
         return True
     if name not in BARE_ROWS:
         return False
-    dim = apply.args.get("dim")
-    return isinstance(dim, Scalar) and (constant(dim.value) or 0) > 1
+    return (_dim(apply) or 0) > 1
 
 
 def _check_division(array: Array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fortrans.ir.expr import ONE, Call, Expr, Literal, Name, Op, Ref, add, integer, substitute
 from fortrans.ir.nest import Declaration, Exit, If, Stmt, Store
@@ -98,8 +98,14 @@ class Gather:
                 term = Call("merge", (ONE, ZERO, value)) if self.op == "count" else value
                 total = Op("*" if self.op == "product" else "+", (total, term))
             return (), (Store(self.into, total),)
-        taken = [self._take(value) for value in values]
-        declarations = tuple(d for declared, _ in taken for d in declared)
+        local: list[str] = []
+
+        def one(stem: str) -> str:
+            local.extend([] if local else [self.fresh(stem)])
+            return local[0]
+
+        taken = [replace(self, fresh=one)._take(value) for value in values]
+        declarations = tuple(dict.fromkeys(d for declared, _ in taken for d in declared))
         return declarations, tuple(s for _, statements in taken for s in statements)
 
     def _take(self, value: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:

@@ -48,6 +48,7 @@ from fortrans.transforms.keep import described, has_rule, keep
 from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
 from fortrans.transforms.prune import mentioned, prune
 from fortrans.transforms.ready import prefers_rows
+from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
 
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
@@ -78,6 +79,7 @@ class Composition:
     site: Assignment
     captures: Captures
     indices: tuple[str, ...] = ()
+    made: dict[Array, Section] = field(default_factory=dict)
     temporaries: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -142,7 +144,7 @@ class Composition:
         """A scalar result without an element rule (DOT_PRODUCT): evaluated once, as written."""
         if isinstance(value, Apply):
             self.kept.append(value.intrinsic.name.upper())
-        section = Section(Name(name), (), type)
+        section = Section(Name(name), (), type, whole=True)
         return Piece((Declaration(name, type),)) + _as_written(section, value), section
 
     def _fill(self, section: Section, value: Array) -> Piece:
@@ -165,8 +167,8 @@ class Composition:
     ) -> tuple[Piece, Expr]:
         """Temporaries for what the nest must not compute in place, and the value that reads them.
 
-        ``into``: the target, which nothing in the value reads; a reduction of its type and shape
-        that is read only where it is stored accumulates there, without a temporary.
+        ``into``: the target, which nothing in the value reads; a reduction (or a MATMUL) of its
+        type and shape that is read only where it is stored is computed there, without a temporary.
         """
         pieces: list[Piece] = []
         loops = tuple(name.id for name in reversed(index))
@@ -179,7 +181,8 @@ class Composition:
                 and origin != filling
                 and _same_type(into.type, origin.type)
                 and shape(into) == shape(origin)
-                and all(isinstance(x, Reduce) and prefers_rows(x) and x.at == index for x in nodes)
+                and all(x.at == index for x in nodes)
+                and all(prefers_rows(x) if isinstance(x, Reduce) else x.body is None for x in nodes)
             )
 
         def make(origin: Array) -> Section:
@@ -187,13 +190,17 @@ class Composition:
             if into is not None and accumulates(origin):
                 section, into = into, None
                 pieces.append(self._fill(section, origin))
+                passing[origin] = section
                 return section
             piece, section = self.temporary(origin)
             pieces.append(piece)
             self.temporaries.append(described(origin))
+            self.made[origin] = passing[origin] = section
             return section
 
-        settled = keep(value, loops, rows, make, filling)
+        # What accumulates in the target is there for this nest only: the nest stores over it.
+        passing = dict(self.made)
+        settled = keep(value, loops, rows, make, passing, filling)
         total = Piece()
         for piece in pieces:
             total += piece
@@ -259,7 +266,7 @@ class Composition:
 
     def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
         """Target and value as ``store`` would have them, on a copy that is thrown away."""
-        trial = Composition(self.site, self.captures.copy())
+        trial = Composition(self.site, self.captures.copy(), made=dict(self.made))
         loops = trial._loops(target, value)
         index = tuple(Name(span.index) for span in reversed(loops))
         inside = element(target, index)
@@ -332,7 +339,7 @@ def compose(site: Assignment, fresh: Fresh) -> Plan:
     """The plan for an assignment.  Raises Refusal."""
     with fresh_indices():
         captures = Captures(fresh, Facts(value=site.scope.constant))
-        return Composition(conform(site), captures).plan()
+        return Composition(conform(simplify(site)), captures).plan()
 
 
 def conflict_in_subscripts(target: Ref, scope: Scope, own: frozenset[str]) -> bool:
@@ -349,7 +356,8 @@ def _as_written(section: Section, value: Array) -> Piece:
     source = as_source(value)
     loops = [x.name for x in walk(source) if isinstance(x, ImpliedDo)]
     return Piece(
-        tuple(Declaration(name, INTEGER) for name in dict.fromkeys(loops)), (Store(section.base, source),)
+        tuple(Declaration(name, INTEGER) for name in dict.fromkeys(loops)),
+        (Store(as_source(section), source),),
     )
 
 

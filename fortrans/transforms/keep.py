@@ -28,21 +28,21 @@ def keep(
     loops: tuple[str, ...],
     rows: bool,
     make: Callable[[Array], Section],
+    made: dict[Array, Section],
     filling: Array | None = None,
 ) -> Expr:
     """``value`` where what must not be computed in place reads a temporary that ``make`` fills.
 
     ``loops`` are the indices, outermost first.  A reduction or costly operand stays when it depends
     on the outermost loops only (lowering then computes it there, once), or, with ``rows``, when it
-    is the whole value and can accumulate in the target.  ``filling`` is the array that a temporary
+    is the whole value and can accumulate in the target.  ``made`` are the temporaries there are,
+    to which ``make`` adds.  ``filling`` is the array that a temporary
     is being filled with: that one must be computed here.
     """
-    made: dict[Array, Section] = {}
 
     def kept(node: Reduce | At) -> Expr:
-        if node.origin not in made:
-            made[node.origin] = make(node.origin)
-        return element(made[node.origin], node.at)
+        section = made.get(node.origin) or make(node.origin)
+        return element(section, node.at)
 
     def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
         match x:

@@ -142,7 +142,7 @@ def answer(
             profit.check(site, options.target)
         plan = compose(site, fresh)
         if not options.all:
-            profit.check_plan(site, plan.code, options.target)
+            profit.check_plan(site, plan.code, plan.maybe, options.target)
     except Refusal as refusal:
         return Answer(executable, place, _missed(program, place, refusal))
     except Exception as problem:  # The one place where a fault of our own costs a statement, not the run.

@@ -13,13 +13,11 @@ from fortrans.ir.arrays import (
     Implied,
     Scalar,
     Section,
-    base_name,
     element,
     rank,
 )
 from fortrans.ir.expr import Call, Name, Op, constant, walk
 from fortrans.ir.sites import Assignment
-from fortrans.ir.symbols import Symbol
 from fortrans.remarks import Refusal
 
 REDUCTIONS = frozenset(
@@ -142,19 +140,17 @@ def _nested(apply: Apply) -> bool:
     return any(True for x in apply.args.values() for _ in _applies(x))
 
 
-def check_plan(site: Assignment, code: str, target: str) -> None:
+def check_plan(site: Assignment, code: str, maybe: bool, target: str) -> None:
     """Raise Refusal FT603 when the way it would have to be done does not pay.
 
     One shift of a rank-1 array through a temporary moves as much memory as the library does,
-    unless it saves a reallocation or what gfortran does for pointers.
+    unless it saves a reallocation or (``maybe``) what gfortran does for pointers.
     """
     if code != "FT104" or target != "gfortran" or not isinstance(site.lhs, Section):
         return
     costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
     shifts = all(apply.intrinsic.name in SHIFTS for apply in costly)
-    root = site.scope.lookup(base_name(site.lhs.base))
-    pointer = isinstance(root, Symbol) and "pointer" in root.attributes
-    saves = site.reallocates or pointer
+    saves = site.reallocates or maybe
     if rank(site.lhs) == 1 and len(costly) == 1 and shifts and not saves:
         raise Refusal("FT603", "One shift of a rank-1 array through a temporary does not pay")
 

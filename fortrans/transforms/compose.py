@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from fortrans.analysis.alias import Alias, same_object
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
-from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -27,17 +26,14 @@ from fortrans.ir.expr import (
     Expr,
     ImpliedDo,
     Name,
-    Op,
     Reduce,
     Ref,
-    Shape,
-    constant,
     integer,
     names,
     walk,
 )
 from fortrans.ir.fresh import Fresh
-from fortrans.ir.nest import Allocate, Block, Deallocate, Declaration, If, Stmt, Store
+from fortrans.ir.nest import Allocate, Block, Declaration, Stmt, Store
 from fortrans.ir.sites import Assignment, Capture
 from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
 from fortrans.ir.written import as_source
@@ -48,6 +44,7 @@ from fortrans.transforms.keep import described, has_rule, keep
 from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
 from fortrans.transforms.prune import mentioned, prune
 from fortrans.transforms.ready import prefers_rows
+from fortrans.transforms.reallocate import reallocation
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
 
@@ -63,13 +60,18 @@ HIGHEST_RANK = 15
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What replaces the statement, and what the remark says of it."""
+    """What replaces the statement, and what the remark says of it.
+
+    ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
+    that is there.
+    """
 
     body: tuple[Stmt, ...]
     code: str
     temporaries: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     because: str = ""
+    maybe: bool = False
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ class Composition:
     site: Assignment
     captures: Captures
     indices: tuple[str, ...] = ()
+    maybe: bool = False
     made: dict[Array, Section] = field(default_factory=dict)
     temporaries: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
@@ -223,7 +226,7 @@ class Composition:
         code, because = "FT101", ""
         reason = self._needs_temporary(target, value)
         if reason is None:
-            body = self._realloc(target, value) + self.store(
+            body = self._room(target, value) + self.store(
                 target, value, rows=not self._reads(target, value)
             )
         else:
@@ -232,7 +235,7 @@ class Composition:
                 # The left side's own sizes are gone once it is deallocated.
                 copy = replace(copy, axes=tuple(_sized(copy.base, d) for d in range(rank(copy))))
             code, because = "FT104", reason
-            body = filled + self._realloc(target, copy) + self.store(target, copy, rows=False)
+            body = filled + self._room(target, copy) + self.store(target, copy, rows=False)
         return self._planned(captured + body, code, because)
 
     def _evaluated(self, capture: Capture) -> Piece:
@@ -262,6 +265,7 @@ class Composition:
             tuple(dict.fromkeys(self.temporaries)),
             tuple(dict.fromkeys(self.kept)),
             because,
+            self.maybe,
         )
 
     def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
@@ -280,6 +284,13 @@ class Composition:
         index = tuple(Name(f"%{d}") for d in range(rank(target)))
         what = element(value, index if rank(value) else ())
         return reads_target(element(target, index), what, self.site.scope, frozenset(self.own))
+
+    def _room(self, target: Section, value: Array) -> Piece:
+        """(Re)allocation of the left side before it is stored, when the assignment may do it."""
+        if not self.site.reallocates:
+            return Piece()
+        self.captures.forget(_root(target))
+        return reallocation(target, shape(value), self.site.rhs)
 
     def _needs_temporary(self, target: Section, value: Array) -> str | None:
         """Why the value must be complete before the first element is stored; None when it need not."""
@@ -300,39 +311,12 @@ class Composition:
         found = conflict(inside, what, loops, scope, own)
         if found is not None:
             if found.alias is Alias.MAYBE:
+                self.maybe = True
                 return f"'{_named(found.read)}' may be the same storage as '{_root(target)}'"
             return f"'{_named(found.read)}' is read elsewhere than where it is stored"
         if (function := function_may_read(inside, what, scope)) is not None:
             return f"function '{function}' may read '{_root(target)}'"
         return None
-
-    def _realloc(self, target: Section, value: Array) -> Piece:
-        """(Re)allocation of the left side before it is stored (10.2.1.3)."""
-        if not self.site.reallocates:
-            return Piece()
-        base, extents = target.base, shape(value)
-        lower: Shape | None = None
-        if isinstance(self.site.rhs, Section) and self.site.rhs.whole:
-            axes = self.site.rhs.axes
-            lower = tuple(axis.lower for axis in axes if isinstance(axis, Triplet))
-            if all(constant(x) == 1 for x in lower):
-                lower = None
-        other = [
-            Op("/=", (Call("size", (base, integer(d))), clipped(extent)))
-            for d, extent in enumerate(extents, 1)
-        ]
-        test: Expr = other[0]
-        for more in other[1:]:
-            test = Op(".or.", (test, more))
-        allocated = Call("allocated", (base,))
-        self.captures.forget(_root(target))
-        return Piece(
-            (),
-            (
-                If(allocated, (If(test, (Deallocate(base),)),)),
-                If(Op(".not.", (allocated,)), (Allocate(base, extents, lower),)),
-            ),
-        )
 
 
 def compose(site: Assignment, fresh: Fresh) -> Plan:

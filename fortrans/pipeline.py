@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fortrans.transforms.compose import Plan
 
 STAGES = ("lines", "units", "symbols", "arrays", "elements", "nests")
+_INCLUDED = re.compile(r"include\s*['\"<]([^'\">]+)", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*")
 
 
@@ -90,12 +91,30 @@ def rewrite_sources(
             # Only what is rewritten must be readable; a module that is missing is said where it matters.
             continue
     modules = index([*(program for program in programs if not isinstance(program, InputError)), *others])
+    hosts = included([*(program for program in programs if not isinstance(program, InputError)), *others])
     for program in programs:
-        yield program if isinstance(program, InputError) else _rewrite(program, modules, options)
+        if isinstance(program, InputError):
+            yield program
+        else:
+            yield _rewrite(program, modules, options, hosts.get(_file_name(program.source.path)))
 
 
-def _rewrite(program: Program, modules: ModuleIndex, options: Options) -> FileResult:
-    answers = list(answer_all(program, modules, options))
+def included(programs: Sequence[Program]) -> dict[str, str]:
+    """The names of the files that INCLUDE lines (and ``#include``) mention, and a file that does."""
+    found: dict[str, str] = {}
+    for program in programs:
+        for statement in program.statements:
+            if statement.form in ("include", "cpp") and (match := _INCLUDED.search(statement.text)):
+                found.setdefault(_file_name(match[1]), program.source.path)
+    return found
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _rewrite(program: Program, modules: ModuleIndex, options: Options, host: str | None) -> FileResult:
+    answers = list(answer_all(program, modules, options, host))
     passed = [answer for answer in answers if answer.plan is not None]
     edits: list[Edit] = []
     if passed:
@@ -108,8 +127,13 @@ def _rewrite(program: Program, modules: ModuleIndex, options: Options) -> FileRe
     return FileResult(program.source, program.source.apply(edits), remarks)
 
 
-def answer_all(program: Program, modules: ModuleIndex, options: Options) -> Iterator[Answer]:
-    """One answer for each candidate statement of a program, in source order."""
+def answer_all(
+    program: Program, modules: ModuleIndex, options: Options, host: str | None = None
+) -> Iterator[Answer]:
+    """One answer for each candidate statement of a program, in source order.
+
+    ``host`` is a file that includes this one: there its names may mean something else.
+    """
     from fortrans.frontend.candidates import Candidates
     from fortrans.frontend.resolve import resolve
 
@@ -119,6 +143,11 @@ def answer_all(program: Program, modules: ModuleIndex, options: Options) -> Iter
     for executable in candidates:
         if taken is None:
             taken = frozenset(x.lower() for x in _IDENTIFIER.findall(program.source.text))
+        if host is not None:
+            refusal = Refusal("FT008", f"File is included in '{host}', where its names may mean more")
+            place = program.place(executable)
+            yield Answer(executable, place, _missed(program, place, refusal))
+            continue
         found = answer(program, executable, scopes, Fresh(taken), options)
         if found is not None:
             yield found

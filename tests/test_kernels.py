@@ -25,10 +25,10 @@ from fortrans.verify.kernels import (
 #: Code to kernels; `name.1` is the kernel whose placeholders, the type aside, have these values.
 EXPECTED = {
     "FT101": """
-        all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count
+        all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count.2
         count_composed cshift_composed cshift_rank1_composed distances divide eoshift_composed
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
-        flux matmul_bias matmul_relu matmul_transposed_bias maxval.2 maxval_composed maxval_mask
+        flux maxval.2 maxval_composed maxval_mask
         maxval_rank3.2 maxval_rank3.3 mean minval.2 minval_spread nine_points norm normalise outer_gauss
         outer_product outer_product_allocatable outer_product_explicit outer_separable product.2
         product_vector rank1_update reshape_fold_composed reshape_order_composed second_difference
@@ -38,7 +38,7 @@ EXPECTED = {
         transpose_shift transpose_spread upwind variance
     """,
     "FT102": """
-        scalar_all_sorted scalar_count_rows scalar_max_row_sum scalar_max_shift
+        scalar_all_sorted scalar_count_rows scalar_max_row_sum
         scalar_quadratic scalar_ring scalar_sum_shift
     """,
     "FT104": """
@@ -52,7 +52,7 @@ EXPECTED = {
         self_smooth
     """,
     "FT602": """
-        cshift cshift_rank1 eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
+        count.1 cshift cshift_rank1 eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
         norm.1 packed_sum
         product.1 reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
         scalar_norm scalar_sum_product self_accumulate sum_exp.1 sum_products.1 sum_squares.1
@@ -60,8 +60,9 @@ EXPECTED = {
         sum.1 sum_mask_array.1 sum_rank3.1 symmetric_part transpose_bare transpose_composed unit_vector
     """,
     "FT603": """
-        covariance matmul_bare matvec_bias reshape_flat reshape_flat_composed reshape_merge_dims
-        self_cshift_composed self_eoshift
+        covariance matmul_bare matmul_bias matmul_relu matvec_bias reshape_flat reshape_flat_composed
+        reshape_merge_dims
+        matmul_transposed_bias scalar_max_shift self_cshift_composed self_eoshift
     """,
 }
 CODE = {name: code for code, names in EXPECTED.items() for name in names.split()}

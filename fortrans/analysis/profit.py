@@ -24,8 +24,10 @@ REDUCTIONS = frozenset(
     {"sum", "product", "maxval", "minval", "all", "any", "count", "iall", "iany", "iparity", "parity"}
 )
 # Bare references that a row-wise or early-leaving loop beats on gfortran, by intrinsic.
-BARE_ROWS = frozenset({"sum", "product", "maxval", "minval", "iall", "iany", "iparity", "parity"})
-BARE_ALWAYS = frozenset({"count", "any", "all"})
+BARE_ROWS = frozenset(
+    {"sum", "product", "count", "maxval", "minval", "iall", "iany", "iparity", "parity"}
+)
+BARE_ALWAYS = frozenset({"any", "all"})
 # What gfortran expands in its own loops, without a call or a temporary.
 INLINE = frozenset({"transpose"})
 
@@ -97,6 +99,12 @@ def check(site: Assignment, target: str) -> None:
     if target != "gfortran":
         return
     costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
+    if any(x.intrinsic.name == "matmul" for x in found) and all(
+        x.intrinsic.name == "spread" and _bare(x) for x in costly
+    ):
+        raise Refusal("FT603", "MATMUL takes the time here, adding a SPREAD to it saves next to none")
+    if any(_searches_composed(x) for x in found):
+        raise Refusal("FT603", "The extreme of composed reals is found as fast by the library")
     if not costly:
         names = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
         if any(not x.intrinsic_composed for x in map(_Entry, found)):
@@ -129,6 +137,13 @@ def _costly(apply: Apply) -> bool:
     # So are the columns of an elementwise operand, as fast as our loop.
     columns = name in INLINE_COLUMNS and _dim(apply) == 1 and "mask" not in apply.args
     return not columns or _nested(apply)
+
+
+def _searches_composed(apply: Apply) -> bool:
+    """MAXVAL and MINVAL of all elements of what needs a split loop: the scan for NaN goes with each part."""
+    extreme = apply.intrinsic.name in ("maxval", "minval") and apply.type.name == "real"
+    inner = (x for arg in apply.args.values() for x in _applies(arg))
+    return extreme and rank(apply) == 0 and any(x.intrinsic.name in SHIFTS for x in inner)
 
 
 def _dim(apply: Apply) -> int | None:

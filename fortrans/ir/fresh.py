@@ -13,26 +13,34 @@ class Fresh:
     """
 
     def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = {name.lower() for name in taken}
+        # A frozen set is the identifiers of a whole file, lower case already, shared by its statements.
+        known = taken if isinstance(taken, frozenset) else frozenset(name.lower() for name in taken)
+        self._known: frozenset[str] = known
+        self._given: set[str] = set()
+
+    def _free(self, name: str) -> bool:
+        return name not in self._known and name not in self._given
 
     def name(self, stem: str) -> str:
         """``stem`` itself when free, else ``stem`` followed by the first number that makes it free."""
         candidate, number = stem, 1
-        while candidate in self._taken:
+        while not self._free(candidate):
             number += 1
             candidate = f"{stem}{number}"
-        self._taken.add(candidate)
+        self._given.add(candidate)
         return candidate
 
     def numbered(self, stem: str, count: int) -> tuple[str, ...]:
         """``stem1 ... stem<count>``, all free, with a longer stem when one is not."""
         wanted = tuple(f"{stem}{i + 1}" for i in range(count))
-        while self._taken & set(wanted):
+        while not all(map(self._free, wanted)):
             stem += stem[-1]
             wanted = tuple(f"{stem}{i + 1}" for i in range(count))
-        self._taken |= set(wanted)
+        self._given |= set(wanted)
         return wanted
 
     def copy(self) -> Fresh:
         """Another giver of names that knows what this one gave so far."""
-        return Fresh(self._taken)
+        other = Fresh(self._known)
+        other._given = set(self._given)
+        return other

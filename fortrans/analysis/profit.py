@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -39,6 +40,7 @@ def elementwise() -> Refusal:
 
 # Reductions of columns that gfortran expands in line when nothing in the operand needs a call.
 INLINE_COLUMNS = frozenset({"sum", "product"})
+MATHEMATICAL = EXPENSIVE - {"/", "**", "mod", "modulo", "sqrt"}
 SHIFTS = frozenset({"cshift", "eoshift"})
 
 
@@ -134,7 +136,10 @@ def _costly(apply: Apply) -> bool:
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
         return False
-    # So are the columns of an elementwise operand, as fast as our loop.
+    # A call of EXP for each element takes the time, whatever the order.
+    if name in INLINE_COLUMNS and not _nested(apply) and any(map(_calls, apply.args.values())):
+        return False
+    # Columns of an elementwise operand are reduced in line too, as fast as by our loop.
     columns = name in INLINE_COLUMNS and _dim(apply) == 1 and "mask" not in apply.args
     return not columns or _nested(apply)
 
@@ -149,6 +154,15 @@ def _searches_composed(apply: Apply) -> bool:
 def _dim(apply: Apply) -> int | None:
     dim = apply.args.get("dim")
     return constant(dim.value) if isinstance(dim, Scalar) else None
+
+
+def _calls(array: Array) -> bool:
+    """Whether each element costs a call of a mathematical function."""
+    match array:
+        case Elemental(name, operands, operator=operator):
+            return (not operator and name in MATHEMATICAL) or any(map(_calls, operands))
+        case _:
+            return False
 
 
 def _nested(apply: Apply) -> bool:
@@ -180,7 +194,9 @@ def _bare_pays(apply: Apply) -> bool:
         return True
     if name not in BARE_ROWS:
         return False
-    return (_dim(apply) or 0) > 1
+    # The library's masked sums are as fast while the array fits a cache.
+    masked = "array" in apply.args and "mask" in apply.args and rank(apply.args["mask"])
+    return (_dim(apply) or 0) > 1 and not masked
 
 
 def _check_division(array: Array) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fortrans.ir.expr import ImpliedDo, names, walk
 from fortrans.ir.fresh import Fresh
+from fortrans.ir.nest import Block, If, Loop, Stmt
 from fortrans.ir.sites import Assignment, Place
 from fortrans.ir.symbols import Symbol
 from fortrans.ir.written import as_source
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fortrans.emit.style import Style
     from fortrans.frontend.modules import ModuleIndex
     from fortrans.frontend.resolve import Scopes
-    from fortrans.frontend.units import Executable, Program
+    from fortrans.frontend.units import Executable, Program, Unit
     from fortrans.transforms.compose import Plan
 
 STAGES = ("lines", "units", "symbols", "arrays", "elements", "nests")
@@ -139,18 +140,26 @@ def answer_all(
 
     scopes = resolve(program, modules, options.assume_intrinsics)
     candidates = Candidates(program, scopes)
-    taken: frozenset[str] | None = None
+    taken: dict[int, frozenset[str]] = {}
     for executable in candidates:
-        if taken is None:
-            taken = frozenset(x.lower() for x in _IDENTIFIER.findall(program.source.text))
+        unit = executable.unit.program_unit
+        if id(unit) not in taken:
+            taken[id(unit)] = identifiers(program, unit)
         if host is not None:
             refusal = Refusal("FT008", f"File is included in '{host}', where its names may mean more")
             place = program.place(executable)
             yield Answer(executable, place, _missed(program, place, refusal))
             continue
-        found = answer(program, executable, scopes, Fresh(taken), options)
+        found = answer(program, executable, scopes, Fresh(taken[id(unit)]), options)
         if found is not None:
             yield found
+
+
+def identifiers(program: Program, unit: Unit) -> frozenset[str]:
+    """Every word between the first and the last line of a program unit, lower case."""
+    first = unit.opening.span.first if unit.opening else 1
+    last = unit.closing.span.last if unit.closing else len(program.lines)
+    return frozenset(_IDENTIFIER.findall("".join(program.lines[first - 1 : last]).lower()))
 
 
 def answer(
@@ -257,19 +266,34 @@ def _missed(program: Program, place: Place, refusal: Refusal) -> Remark:
 
 def _done(site: Assignment, plan: Plan) -> str:
     from fortrans.analysis.profit import work
-    from fortrans.ir.arrays import Scalar, base_name
+    from fortrans.ir.arrays import Scalar, path_name
 
     composed = [name for name in work(site.rhs).names if name not in plan.kept]
     what = _listed(composed) if composed else "the expression"
-    name = base_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
+    name = path_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
     kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
-    message = f"{kind} to '{name}' composes {what} into one loop nest"
+    count = sum(map(_nests, plan.body))
+    loops = "one loop nest" if count == 1 else f"{count} loop nests"
+    message = f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}"
     notes = []
     if plan.because:
         notes.append(f"through a temporary, since {plan.because}")
     if plan.temporaries:
         notes.append(f"{_listed(plan.temporaries)} evaluated once")
     return message + "".join(f", {note}" for note in notes)
+
+
+def _nests(stmt: Stmt) -> int:
+    """How many loops a statement holds, those within others not counted."""
+    match stmt:
+        case Loop():
+            return 1
+        case Block(body=body):
+            return sum(map(_nests, body))
+        case If(then=then, other=other):
+            return sum(map(_nests, (*then, *other)))
+        case _:
+            return 0
 
 
 def _listed(words: Sequence[str]) -> str:

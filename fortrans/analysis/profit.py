@@ -35,7 +35,7 @@ INLINE = frozenset({"transpose"})
 
 def elementwise() -> Refusal:
     """There is nothing to compose."""
-    return Refusal("FT601", "Elementwise assignment is left to the compiler, which does it as well")
+    return Refusal("FT601", "There is nothing to compose here, and the compiler does elementwise work as well")
 
 
 # Reductions of columns that gfortran expands in line when nothing in the operand needs a call.
@@ -110,8 +110,8 @@ def check(site: Assignment, target: str) -> None:
     if not costly:
         names = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
         if any(not x.intrinsic_composed for x in map(_Entry, found)):
-            raise Refusal("FT603", f"{names} is left to the library, and nothing else is to be gained")
-        raise Refusal("FT602", f"{names} is expanded in line by the compiler already")
+            raise Refusal("FT603", f"The library does {names}, and nothing else is to be gained")
+        raise Refusal("FT602", f"The compiler expands {names} in line already")
     if isinstance(site.rhs, Apply) and _bare(site.rhs) and not _bare_pays(site.rhs):
         raise Refusal(
             "FT602",

@@ -241,6 +241,19 @@ def section_element(section: Section, index: Index) -> Expr:
     return result
 
 
+def path_name(expr: Expr) -> str:
+    """A designator without its subscripts, as a remark names it: ``state%u``."""
+    match expr:
+        case Name(id):
+            return id
+        case Ref(base, _):
+            return path_name(base)
+        case Component(base, name):
+            return f"{path_name(base)}%{name}"
+        case _:
+            return "an operand"
+
+
 def base_name(expr: Expr) -> str:
     """The variable a designator starts with."""
     match expr:

@@ -16,6 +16,7 @@ from fortrans.ir.arrays import (
     Triplet,
     base_name,
     element,
+    path_name,
     rank,
     shape,
 )
@@ -302,20 +303,20 @@ class Composition:
         if self.site.reallocates and (
             self._reads(target, value) or _mentions(value, _root(target), scope)
         ):
-            return f"'{_root(target)}' is read on the right and may be reallocated"
+            return f"'{path_name(target.base)}' is read on the right and may be reallocated"
         if self.site.reallocates:
             # What is kept is computed after the left side was reallocated.
             function = function_may_read(inside, as_source(value), scope)
             if function is not None:
-                return f"function '{function}' may read '{_root(target)}'"
+                return f"function '{function}' may read '{path_name(target.base)}'"
         found = conflict(inside, what, loops, scope, own)
         if found is not None:
             if found.alias is Alias.MAYBE:
                 self.maybe = True
-                return f"'{_named(found.read)}' may be the same storage as '{_root(target)}'"
-            return f"'{_named(found.read)}' is read elsewhere than where it is stored"
+                return f"'{path_name(found.read)}' may be the same storage as '{path_name(target.base)}'"
+            return f"'{path_name(found.read)}' is read elsewhere than where it is stored"
         if (function := function_may_read(inside, what, scope)) is not None:
-            return f"function '{function}' may read '{_root(target)}'"
+            return f"function '{function}' may read '{path_name(target.base)}'"
         return None
 
 
@@ -358,13 +359,6 @@ def _same_type(x: Type, y: Type) -> bool:
 
 def _root(section: Section) -> str:
     return base_name(section.base)
-
-
-def _named(expr: Expr) -> str:
-    try:
-        return base_name(expr)
-    except TypeError:
-        return "an operand"
 
 
 def _mentions(value: Array, root: str, scope: Scope) -> bool:

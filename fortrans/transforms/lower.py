@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from fortrans.ir.expr import (
     ONE,
+    ZERO,
     At,
     Call,
     Expr,
@@ -189,7 +190,8 @@ class Lowering:
     def _index(self, select: Select) -> tuple[Piece, Expr]:
         """A wrapped subscript as a local integer; MERGE is harmless between two plain integers."""
         name = self.fresh.name("wrap")
-        value = Call("merge", (select.then, select.other, select.test))
+        then, other = (add(x, ZERO) for x in (select.then, select.other))
+        value = Call("merge", (then, other, select.test))
         return Piece((Declaration(name, INTEGER),), (Store(Name(name), value),)), Name(name)
 
     def _reduce(self, reduce: Reduce) -> tuple[Piece, Expr]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 STAGES = ("lines", "units", "symbols", "arrays", "elements", "nests")
 _INCLUDED = re.compile(r"include\s*['\"<]([^'\">]+)", re.IGNORECASE)
+_KEY = re.compile(r"'\w+': ")
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*")
 
 
@@ -155,6 +156,17 @@ def answer_all(
             yield found
 
 
+def vocabulary(site: Assignment) -> frozenset[str]:
+    """Every word in the terms of a site, lower case: names in bounds, kinds and lengths among them.
+
+    Read off their printed form, which has a few words more; no name it has is missed.
+    """
+    captured = tuple((c.type, c.value, c.array) for c in site.captures)
+    text = _KEY.sub("", repr((site.lhs, site.rhs, captured)).lower())
+    own = {capture.name for capture in site.captures}
+    return frozenset(_IDENTIFIER.findall(text)) - own
+
+
 def identifiers(program: Program, unit: Unit) -> frozenset[str]:
     """Every word between the first and the last line of a program unit, lower case."""
     first = unit.opening.span.first if unit.opening else 1
@@ -176,6 +188,13 @@ def answer(
         site = lift(program, executable, place, scopes, fresh)
         if site is None:
             return None
+        # Bounds and kinds may come from modules, with names that the program unit never writes.
+        words = vocabulary(site)
+        if fresh.clashes(words):
+            fresh = Fresh(identifiers(program, executable.unit.program_unit) | words)
+            site = lift(program, executable, place, scopes, fresh)
+            assert site is not None
+        fresh.reserve(words)
         if not options.all:
             profit.check(site, options.target)
         plan = compose(site, fresh)

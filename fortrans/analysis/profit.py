@@ -35,7 +35,7 @@ INLINE = frozenset({"transpose"})
 
 def elementwise() -> Refusal:
     """There is nothing to compose."""
-    return Refusal("FT601", "There is nothing to compose here, and the compiler does elementwise work as well")
+    return Refusal("FT601", "There is nothing to compose, and the compiler does elementwise work as well")
 
 
 # Reductions of columns that gfortran expands in line when nothing in the operand needs a call.

@@ -39,6 +39,14 @@ class Fresh:
         self._given |= set(wanted)
         return wanted
 
+    def clashes(self, names: Iterable[str]) -> bool:
+        """Whether one of ``names`` was given out."""
+        return not self._given.isdisjoint(names)
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Give none of ``names`` (lower case) from now on."""
+        self._known |= frozenset(names)
+
     def copy(self) -> Fresh:
         """Another giver of names that knows what this one gave so far."""
         other = Fresh(self._known)

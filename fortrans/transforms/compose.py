@@ -109,7 +109,9 @@ class Composition:
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
         direct = rows and _same_type(target.type, value.type)
-        into = target if rows and isinstance(target, Section) else None
+        # A reduction takes the target for its own accumulators: nothing else may be there meanwhile.
+        spare = rows and isinstance(target, Section) and not isinstance(what, Reduce)
+        into = target if spare and isinstance(target, Section) else None
         before, what = self._kept(what, index, direct, filling, into)
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
         captured, loops, inside, what = self.captures.take(loops, inside, what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,11 +24,67 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_PATH = click.Path(path_type=Path)
+# Whether a file can be read is found out when it is read: it costs its own line, not the run.
+_PATH = click.Path(path_type=Path, readable=False)
 _NORMAL = frozenset({Kind.PASSED, Kind.MISSED})
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_BROKEN_PIPE = 128 + 13
+"""The status of a program that SIGPIPE ends: the reader went away, which is no error."""
+
+
+class _Program(click.Group):
+    """The commands, with one form for all errors that are no file's."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        with _guarded():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _guarded():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _guarded() -> Iterator[None]:
+    """One line for wrong usage and for output that cannot be written; leaves with status 2."""
+    try:
+        yield
+    except click.UsageError as problem:
+        if isinstance(problem, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+            raise
+        _complain(problem.format_message().rstrip("."))
+        if problem.ctx is not None:
+            click.echo(f"Try '{problem.ctx.command_path} --help' for help.", err=True)
+        sys.exit(2)
+    except OSError as problem:
+        # Errors of files have a name; without one it is a stream that could not be written.
+        if problem.filename is not None:
+            raise
+        closed = isinstance(problem, BrokenPipeError)
+        if not closed:
+            with suppress(OSError):
+                _complain(files.reason("write output", problem))
+        _discard_output()
+        sys.exit(_BROKEN_PIPE if closed else 2)
+
+
+def _complain(message: str) -> None:
+    click.echo(text.complaint(message, _coloured(sys.stderr)), err=True)
+
+
+def _discard_output() -> None:
+    """Lead streams that cannot be written nowhere: Python writes what they still hold at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="fortrans", message="%(prog)s %(version)s")
 def main() -> None:
     """Rewrite Fortran array expressions into composed DO CONCURRENT loop nests.
@@ -64,7 +121,7 @@ def _rewriting(command: _Command) -> _Command:
                          show_default=True, help="The compiler whose measurements decide what pays."),
             click.option("--templates", type=click.Path(exists=True, file_okay=False),
                          help="A folder with templates of your own, looked in first."),
-            click.option("-v", "--verbose", is_flag=True, help="Print analysis remarks too."),
+            click.option("-v", "--verbose", is_flag=True, help="Print a line for each file, too: its size and the time it took."),
             click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
         )
     ):  # fmt: skip
@@ -145,8 +202,10 @@ def check(paths: tuple[Path, ...], **flags: Any) -> None:
 @main.command(short_help="Print what stands after a stage.")
 @click.argument("stage")
 @click.argument("path", type=_PATH, metavar="FILE")
+@click.option("-I", "--context", "context", type=_PATH, multiple=True, metavar="FILE|DIR",
+              help="Read these files too, for USE only. May be repeated.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Show the plans of what is legal but does not pay.")
-def show(stage: str, path: Path, everything: bool) -> None:
+def show(stage: str, path: Path, context: tuple[Path, ...], everything: bool) -> None:
     """Print what is known of FILE after a STAGE of the work: how one debugs fortrans.
 
     STAGE is one of lines, units, symbols, arrays, elements, nests.
@@ -154,17 +213,25 @@ def show(stage: str, path: Path, everything: bool) -> None:
     \b
     Examples:
       fortrans show symbols solver.f90
-      fortrans show elements solver.f90
+      fortrans show elements solver.f90 -I src
     """
     from fortrans import pipeline
 
     if stage not in pipeline.STAGES:
         raise click.UsageError(f"'{stage}' is not a stage, the stages are {', '.join(pipeline.STAGES)}")
-    try:
-        file = files.read(files.Entry(path, Path(path.name)))
-        click.echo(pipeline.show(stage, file.source, Options(all=everything)))
-    except InputError as problem:
-        click.echo(text.error(problem, _coloured(sys.stderr)), err=True)
+    call = _Call(Options(all=everything), _NORMAL, context)
+    inputs = call.inputs([path], None)
+    if len(inputs) > 1:
+        raise click.UsageError(f"'{path}' is a directory, and one file is shown at a time")
+    for file in inputs:
+        call.warn_of_context()
+        try:
+            shown = pipeline.show(stage, file.source, call.options, [other.source for other in call.context])
+        except InputError as problem:
+            call.fail(problem)
+        else:
+            _standard_output(f"{shown}\n".encode(file.encoding, "replace"))
+    if call.tally.errors:
         sys.exit(2)
 
 
@@ -188,17 +255,18 @@ def explain(word: str | None) -> None:
     try:
         click.echo(book.explain(word))
     except LookupError as problem:
-        click.echo(f"fortrans: error: {problem.args[0]}", err=True)
+        _complain(problem.args[0])
         sys.exit(2)
 
 
 @dataclass(slots=True)
 class _Call:
-    """One run of `rewrite` or `check`: what was asked, what was read, what happened."""
+    """One run of a command: what was asked, what was read, what happened."""
 
     options: Options
     kinds: frozenset[Kind]
     context_paths: Sequence[Path]
+    verbose: bool = False
     context: list[files.File] = field(default_factory=list)
     tally: text.Tally = field(default_factory=text.Tally)
 
@@ -215,23 +283,41 @@ class _Call:
             target=flags["target"],
             templates=flags["templates"],
         )
-        return cls(options, frozenset() if flags["quiet"] else kinds, flags["context"])
+        return cls(options, frozenset() if flags["quiet"] else kinds, flags["context"], flags["verbose"])
 
     def inputs(self, paths: Sequence[Path], without: Path | None) -> list[files.File]:
         """The input files that can be read; the context becomes known beside them."""
-        seen: set[Path] = set()
-        read = list(self._read(paths, without, seen))
-        self.context = list(self._read(self.context_paths, None, seen))
+        seen: set[str] = set()
+        read: list[files.File] = []
+        for found in self._read(paths, without, seen):
+            if isinstance(found, InputError):
+                self.fail(found)
+            else:
+                read.append(found)
+        for found in self._read(self.context_paths, None, seen):
+            if not isinstance(found, InputError):
+                self.context.append(found)
+            elif files.exists(Path(found.path)):
+                self.warn(found)
+            else:
+                self.fail(found)
         return read
 
-    def _read(self, paths: Sequence[Path], without: Path | None, seen: set[Path]) -> Iterator[files.File]:
+    def _read(
+        self, paths: Sequence[Path], without: Path | None, seen: set[str]
+    ) -> Iterator[files.File | InputError]:
         for found in files.find(paths, without, seen):
             try:
-                if isinstance(found, InputError):
-                    raise found
-                yield files.read(found)
+                yield found if isinstance(found, InputError) else files.read(found)
             except InputError as problem:
-                self.fail(problem)
+                yield problem
+
+    def warn_of_context(self) -> None:
+        """A line for each file of the context that could be read but not understood."""
+        from fortrans import pipeline
+
+        for problem in pipeline.unreadable([file.source for file in self.context]):
+            self.warn(problem)
 
     def outputs(self, inputs: Sequence[files.File], target: files.Destination | None) -> dict[str, Path]:
         """Where each input's text goes, by the input's path; ends the run when an input would be lost."""
@@ -251,6 +337,7 @@ class _Call:
             return
         from fortrans import pipeline
 
+        self.warn_of_context()
         sources = [file.source for file in inputs]
         context = [file.source for file in self.context]
         results = pipeline.rewrite_sources(sources, self.options, context)
@@ -270,11 +357,22 @@ class _Call:
         for item in result.remarks:
             if item.kind in self.kinds:
                 click.echo(text.remark(item, colour), err=True, color=colour)
+        if self.verbose:
+            line = text.work(result.source, result.remarks, result.seconds)
+            click.echo(line, err=True)
 
     def fail(self, problem: InputError) -> None:
         self.tally.errors += 1
         colour = _coloured(sys.stderr)
         click.echo(text.error(problem, colour), err=True, color=colour)
+
+    def warn(self, problem: InputError) -> None:
+        """A file of the context that could not be read: its modules are not known, no more."""
+        if self.kinds:
+            colour = _coloured(sys.stderr)
+            kind = "directory" if files.is_directory(Path(problem.path)) else "file"
+            line = text.warning(problem, f"context {kind} could not be read", colour)
+            click.echo(line, err=True, color=colour)
 
     def finish(self, would: bool) -> None:
         """Print the summary; leave with status 2 when anything went wrong."""
@@ -291,23 +389,35 @@ def _target(
     if sum((output is not None, in_place, diff)) > 1:
         raise click.UsageError("Give one of -o, --in-place and --diff")
     if output is None:
-        if not (in_place or diff) and (len(paths) > 1 or paths[0].is_dir()):
-            raise click.UsageError("Several files need one of -o DIR, --in-place and --diff")
+        if not (in_place or diff):
+            _check_single(paths)
         return None
     target = files.destination(output, paths)
-    if target.directory and target.path.exists() and not target.path.is_dir():
+    if target.directory and files.exists(target.path) and not files.is_directory(target.path):
         raise click.UsageError(f"'{target.path}' is not a directory, and several files need one")
-    if not target.directory and not target.path.parent.is_dir():
+    blocking = next((path for path in target.path.parents if files.exists(path)), None)
+    if blocking is not None and not files.is_directory(blocking):
+        raise click.UsageError(f"'{blocking}' is not a directory")
+    if not target.directory and not files.is_directory(target.path.parent):
         raise click.UsageError(f"Directory '{target.path.parent}' does not exist")
     return target
+
+
+def _check_single(paths: Sequence[Path]) -> None:
+    """Raise click.UsageError when the texts of ``paths`` cannot go to standard output."""
+    if len(paths) > 1:
+        raise click.UsageError("Several files need one of -o DIR, --in-place and --diff")
+    # That an empty directory is empty is said as of any other input that cannot be read.
+    if files.is_directory(paths[0]) and any(isinstance(found, files.Entry) for found in files.find(paths)):
+        raise click.UsageError(f"Directory '{paths[0]}' needs one of -o DIR, --in-place and --diff")
 
 
 def _inside(target: files.Destination | None, paths: Sequence[Path]) -> Path | None:
     """The output directory, when it lies below an input directory: no input is looked for there."""
     if target is None or not target.directory:
         return None
-    output = target.path.resolve()
-    return target.path if any(path.resolve() in output.parents for path in paths) else None
+    output = Path(files.real(target.path))
+    return target.path if any(Path(files.real(path)) in output.parents for path in paths) else None
 
 
 def _print_diff(file: files.File, result: FileResult) -> None:
@@ -320,6 +430,8 @@ def _print_diff(file: files.File, result: FileResult) -> None:
 
 def _standard_output(data: bytes) -> None:
     # Bytes, so that a Latin-1 file comes out as it went in, and no line end is translated.
+    if sys.stdout is None:
+        raise OSError(9, "Bad file descriptor")
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

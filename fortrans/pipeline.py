@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from fortrans.ir.expr import ImpliedDo, names, walk
@@ -40,11 +41,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """A file, what became of it, and the remarks, in source order."""
+    """A file, what became of it, the remarks, in source order, and the time it took."""
 
     source: Source
     output: Source
     remarks: tuple[Remark, ...]
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,14 @@ def rewrite_sources(
     from fortrans.frontend.units import read
 
     programs: list[Program | InputError] = []
+    reading: list[float] = []
     for source in sources:
+        start = perf_counter()
         try:
             programs.append(read(source))
         except InputError as problem:
             programs.append(problem)
+        reading.append(perf_counter() - start)
     others = []
     for source in context:
         try:
@@ -94,11 +99,26 @@ def rewrite_sources(
             continue
     modules = index([*(program for program in programs if not isinstance(program, InputError)), *others])
     hosts = included([*(program for program in programs if not isinstance(program, InputError)), *others])
-    for program in programs:
+    for program, seconds in zip(programs, reading, strict=True):
         if isinstance(program, InputError):
             yield program
         else:
-            yield _rewrite(program, modules, options, hosts.get(_file_name(program.source.path)))
+            start = perf_counter()
+            result = _rewrite(program, modules, options, hosts.get(_file_name(program.source.path)))
+            yield replace(result, seconds=seconds + perf_counter() - start)
+
+
+def unreadable(context: Sequence[Source]) -> tuple[InputError, ...]:
+    """Why files of the context bring no modules: each that cannot be read as free-form Fortran."""
+    from fortrans.frontend.units import read
+
+    problems = []
+    for source in context:
+        try:
+            read(source)
+        except InputError as problem:
+            problems.append(problem)
+    return tuple(problems)
 
 
 def included(programs: Sequence[Program]) -> dict[str, str]:
@@ -382,8 +402,8 @@ def _joined(program: Program, first: Answer, texts: dict[int, str]) -> Edit:
 # ---- stages --------------------------------------------------------------------
 
 
-def show(stage: str, source: Source, options: Options) -> str:
-    """What stands after ``stage``, as text.  Raises InputError."""
+def show(stage: str, source: Source, options: Options, context: Sequence[Source] = ()) -> str:
+    """What stands after ``stage``, as text; USE looks in ``context`` too.  Raises InputError."""
     from fortrans import stages
 
-    return stages.show(stage, source, options)
+    return stages.show(stage, source, options, context)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from fortrans.emit import printer
@@ -16,16 +17,28 @@ from fortrans.intrinsics import fresh_indices
 from fortrans.ir.arrays import Array, Scalar, element, rank, shape
 from fortrans.ir.expr import At, Call, Expr, Keyword, Name, Range, Reduce, Select, transform
 from fortrans.ir.fresh import Fresh
-from fortrans.ir.symbols import Intrinsic, Procedure, Symbol, Unresolved
+from fortrans.ir.symbols import DerivedType, Generic, Procedure, Symbol, Unresolved
 from fortrans.ir.written import as_source
 from fortrans.options import Options
-from fortrans.remarks import Refusal
+from fortrans.remarks import InputError, Refusal
 from fortrans.source import Source
 
 _PLAIN = Spelling()
 
 
-def show(stage: str, source: Source, options: Options) -> str:
+# Words of specification statements.  They are names, too, but only where something declares them.
+_KEYWORDS = frozenset(
+    """abstract all allocatable assignment asynchronous bind block c character class codimension
+    common complex contains contiguous data default deferred dimension double elemental end entry
+    enum enumerator equivalence extends external final format formatted function generic implicit
+    import impure in include inout integer intent interface intrinsic is kind len logical module
+    name namelist non_intrinsic non_overridable none nopass only operator optional out parameter
+    pass pointer precision private procedure protected public pure read real recursive result save
+    sequence subroutine target type unformatted use value volatile write""".split()
+)
+
+
+def show(stage: str, source: Source, options: Options, context: Sequence[Source] = ()) -> str:
     """The text of ``stage`` for one file.  Raises InputError when it cannot be read."""
     program = units.read(source)
     match stage:
@@ -33,7 +46,7 @@ def show(stage: str, source: Source, options: Options) -> str:
             return "\n".join(_lines(program))
         case "units":
             return "\n".join(_units(program.units, 0))
-    modules = index([program])
+    modules = index([program, *_readable(context)])
     scopes = resolve(program, modules, options.assume_intrinsics)
     match stage:
         case "symbols":
@@ -42,6 +55,12 @@ def show(stage: str, source: Source, options: Options) -> str:
             return "\n".join(_nests(program, scopes, options))
         case _:
             return "\n".join(_sites(program, scopes, stage))
+
+
+def _readable(context: Sequence[Source]) -> Iterator[units.Program]:
+    for source in context:
+        with suppress(InputError):
+            yield units.read(source)
 
 
 def _lines(program: units.Program) -> Iterator[str]:
@@ -66,16 +85,21 @@ def _symbols(program: units.Program, scopes: Scopes) -> Iterator[str]:
         yield f"{unit.kind} {unit.name}"
         seen = dict.fromkeys(w.lower() for s in unit.specification for w in words(s.text))
         for name in seen:
+            declared = scope.declares(name)
+            if name in _KEYWORDS and not declared:
+                continue
             match scope.lookup(name):
                 case Symbol() as symbol if symbol.origin == scope.unit:
                     yield f"  {_symbol(symbol)}"
-                case Procedure(form=form, pure=pure, elemental=elemental):
+                case Procedure(form=form, pure=pure, elemental=elemental) if declared:
                     kinds = [w for w, on in (("pure", pure), ("elemental", elemental)) if on]
                     yield f"  {name}: {' '.join((*kinds, form))} procedure"
                 case Unresolved(why=why) if why != "it is not declared":
                     yield f"  {name}: unknown, {why}"
-                case Intrinsic() | _:
-                    continue
+                case DerivedType() if declared:
+                    yield f"  {name}: derived type"
+                case Generic() if declared:
+                    yield f"  {name}: generic name"
 
 
 def _symbol(symbol: Symbol) -> str:

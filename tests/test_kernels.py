@@ -28,7 +28,7 @@ EXPECTED = {
         all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count.2
         count_composed cshift_composed cshift_rank1_composed distances divide eoshift_composed
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
-        flux maxval.2 maxval_composed maxval_mask
+        flux maxval.2 maxval_composed
         maxval_rank3.2 maxval_rank3.3 mean minval.2 minval_spread nine_points norm normalise outer_gauss
         outer_product outer_product_allocatable outer_product_explicit outer_separable product.2
         product_vector rank1_update reshape_fold_composed reshape_order_composed second_difference
@@ -52,7 +52,7 @@ EXPECTED = {
         self_smooth
     """,
     "FT602": """
-        count.1 cshift cshift_rank1 eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
+        count.1 cshift cshift_rank1 maxval_mask eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
         norm.1 packed_sum
         product.1 reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
         scalar_norm scalar_sum_product self_accumulate sum_exp sum_products.1 sum_squares.1

@@ -41,6 +41,7 @@ def elementwise() -> Refusal:
 # Reductions of columns that gfortran expands in line when nothing in the operand needs a call.
 INLINE_COLUMNS = frozenset({"sum", "product"})
 MATHEMATICAL = EXPENSIVE - {"/", "**", "mod", "modulo", "sqrt"}
+EXTREMES = frozenset({"maxval", "minval"})
 SHIFTS = frozenset({"cshift", "eoshift"})
 
 
@@ -136,6 +137,9 @@ def _costly(apply: Apply) -> bool:
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
         return False
+    # Under a mask no scan finds where to start, and every element is tested twice.
+    if name in EXTREMES and apply.type.name == "real" and "mask" in apply.args:
+        return False
     # A call of EXP for each element takes the time, whatever the order.
     if name in INLINE_COLUMNS and not _nested(apply) and any(map(_calls, apply.args.values())):
         return False
@@ -146,7 +150,7 @@ def _costly(apply: Apply) -> bool:
 
 def _searches_composed(apply: Apply) -> bool:
     """MAXVAL and MINVAL of all elements of what needs a split loop: the scan for NaN goes with each part."""
-    extreme = apply.intrinsic.name in ("maxval", "minval") and apply.type.name == "real"
+    extreme = apply.intrinsic.name in EXTREMES and apply.type.name == "real"
     inner = (x for arg in apply.args.values() for x in _applies(arg))
     return extreme and rank(apply) == 0 and any(x.intrinsic.name in SHIFTS for x in inner)
 

@@ -60,8 +60,32 @@ class File:
         return _MARK + data if self.mark else data
 
 
+def real(path: Path) -> str:
+    """The path without symbolic links; of a link that leads round to itself, the link."""
+    return os.path.realpath(path)
+
+
+def exists(path: Path) -> bool:
+    """Whether there is something of that name, a link that leads nowhere included."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def is_directory(path: Path) -> bool:
+    """Whether ``path`` is a directory that can be reached."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def find(
-    arguments: Sequence[Path], without: Path | None = None, seen: set[Path] | None = None
+    arguments: Sequence[Path], without: Path | None = None, seen: set[str] | None = None
 ) -> Iterator[Entry | InputError]:
     """The files that ``arguments`` name, each once, in order; directories are walked, sorted.
 
@@ -69,31 +93,32 @@ def find(
     ``without`` (an output directory that lies inside an input directory).  ``seen`` holds the
     real paths found before, and is added to.
     """
-    skip = without.resolve() if without is not None else None
+    skip = real(without) if without is not None else None
     seen = set() if seen is None else seen
     for argument in arguments:
-        for found in _below(argument, skip) if argument.is_dir() else [Entry(argument, Path(argument.name))]:
+        inside = _below(argument, skip) if is_directory(argument) else None
+        for found in inside or [Entry(argument, Path(argument.name))]:
             if isinstance(found, InputError):
                 yield found
-            elif (real := found.path.resolve()) not in seen:
-                seen.add(real)
+            elif (path := real(found.path)) not in seen:
+                seen.add(path)
                 yield found
 
 
-def _below(top: Path, skip: Path | None) -> Iterator[Entry | InputError]:
+def _below(top: Path, skip: str | None) -> Iterator[Entry | InputError]:
     failures: list[OSError] = []
     entries: list[Entry] = []
     for folder, folders, names in os.walk(top, onerror=failures.append):
         here = Path(folder)
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and (here / name).resolve() != skip
+            name for name in folders if not name.startswith(".") and real(here / name) != skip
         )
         entries += [
             Entry(here / name, (here / name).relative_to(top))
             for name in sorted(names)
             if not name.startswith(".") and Path(name).suffix.lower() in FREE_FORM
         ]
-    yield from (InputError(str(failure.filename), _reason("read", failure)) for failure in failures)
+    yield from (InputError(str(failure.filename), reason("read file", failure)) for failure in failures)
     if not entries and not failures:
         yield InputError(str(top), "Directory holds no free-form Fortran file (.f90, .f95, .f03, .f08)")
     yield from sorted(entries, key=lambda entry: entry.path.parts)
@@ -111,7 +136,7 @@ def read(entry: Entry) -> File:
     try:
         data = entry.path.read_bytes()
     except OSError as error:
-        raise InputError(path, _reason("read", error)) from error
+        raise InputError(path, reason("read file", error)) from error
     if (null := data.find(b"\0")) >= 0:
         raise InputError(path, "File is binary, not Fortran text", data.count(b"\n", 0, null) + 1)
     mark = data.startswith(_MARK)
@@ -140,11 +165,11 @@ def write(path: Path, data: bytes) -> bool:
     try:
         return _write(path, data)
     except OSError as error:
-        raise InputError(str(path), _reason("write", error)) from error
+        raise InputError(str(path), reason("write file", error)) from error
 
 
 def _write(path: Path, data: bytes) -> bool:
-    target = path.resolve()
+    target = Path(real(path))
     try:
         before = target.stat()
     except FileNotFoundError:
@@ -182,9 +207,10 @@ def _replace(target: Path, data: bytes, before: os.stat_result | None) -> None:
         raise
 
 
-def _reason(verb: str, error: OSError) -> str:
+def reason(deed: str, error: OSError) -> str:
+    """``Cannot read file, permission denied``: a message about what the system refused."""
     detail = error.strerror or str(error)
-    return f"Cannot {verb} file, {detail[:1].lower()}{detail[1:]}"
+    return f"Cannot {deed}, {detail[:1].lower()}{detail[1:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,24 +227,24 @@ class Destination:
 def destination(output: str, arguments: Sequence[Path]) -> Destination:
     """What ``-o output`` means: a file for one input file, unless it is or looks like a directory."""
     path = Path(output)
-    single = len(arguments) == 1 and not arguments[0].is_dir()
-    return Destination(path, not single or output.endswith(("/", os.sep)) or path.is_dir())
+    single = len(arguments) == 1 and not is_directory(arguments[0])
+    return Destination(path, not single or output.endswith(("/", os.sep)) or is_directory(path))
 
 
 def clashes(inputs: Iterable[Entry], outputs: Sequence[tuple[Entry, Path]]) -> Iterator[InputError]:
     """Why ``outputs`` must not be written: one is an input (by any name), or two are the same file."""
     identities = {identity for entry in inputs for identity in _identities(entry.path)}
-    taken: dict[Path, Entry] = {}
+    taken: dict[str, Entry] = {}
     for entry, output in outputs:
         if any(identity in identities for identity in _identities(output)):
             yield InputError(str(output), "Output is one of the inputs, use --in-place to overwrite it")
-        other = taken.setdefault(output.resolve(), entry)
+        other = taken.setdefault(real(output), entry)
         if other is not entry:
             yield InputError(str(output), f"Output of both '{other.path}' and '{entry.path}'")
 
 
 def _identities(path: Path) -> Iterator[object]:
-    yield path.resolve()
+    yield real(path)
     with suppress(OSError):
         status = path.stat()
         yield status.st_dev, status.st_ino

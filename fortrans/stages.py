@@ -10,6 +10,7 @@ from fortrans.emit import printer
 from fortrans.emit.style import Spelling
 from fortrans.frontend import units
 from fortrans.frontend.candidates import Candidates
+from fortrans.frontend.entities import Entity
 from fortrans.frontend.modules import index
 from fortrans.frontend.resolve import Scopes, resolve
 from fortrans.frontend.tokens import words
@@ -85,7 +86,7 @@ def _symbols(program: units.Program, scopes: Scopes) -> Iterator[str]:
         yield f"{unit.kind} {unit.name}"
         seen = dict.fromkeys(w.lower() for s in unit.specification for w in words(s.text))
         for name in seen:
-            declared = scope.declares(name)
+            declared = isinstance(scope.frame.trace(name)[0], Entity)
             if name in _KEYWORDS and not declared:
                 continue
             match scope.lookup(name):

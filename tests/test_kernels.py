@@ -52,7 +52,8 @@ EXPECTED = {
         self_smooth
     """,
     "FT602": """
-        count.1 cshift cshift_rank1 maxval_mask eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
+        count.1 cshift cshift_rank1 maxval_mask
+        eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
         norm.1 packed_sum
         product.1 reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
         scalar_norm scalar_sum_product self_accumulate sum_exp sum_products.1 sum_squares.1

@@ -23,6 +23,7 @@ from fortrans.ir.expr import (
     sub,
 )
 from fortrans.ir.symbols import Procedure, Scope, Symbol
+from fortrans.ir.written import as_source
 
 INQUIRIES = frozenset(
     "size lbound ubound shape kind len huge tiny epsilon precision range bit_size".split()
@@ -68,6 +69,11 @@ def _reads(
         case Ref() | Component() | Substring():
             yield Read(expr, when)
             yield from _subscript_reads(expr, loops, when, floor)
+        case At(origin, at, None):
+            # Evaluated as a whole before the nest, all that it reads with it.
+            yield from _reads(as_source(origin), loops, frozenset(), floor)
+            for child in at:
+                yield from _reads(child, loops, when, floor)
         case Reduce() | At():
             now = free(expr, loops) | floor
             for child in children(expr):

@@ -229,9 +229,7 @@ class Composition:
         code, because = "FT101", ""
         reason = self._needs_temporary(target, value)
         if reason is None:
-            body = self._room(target, value) + self.store(
-                target, value, rows=not self._reads(target, value)
-            )
+            body = self._room(target, value) + self.store(target, value, rows=self._clear(target, value))
         else:
             filled, copy = self.temporary(value)
             if self.site.reallocates:
@@ -279,7 +277,7 @@ class Composition:
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
         order = tuple(span.index for span in loops)
-        direct = _same_type(target.type, value.type) and not trial._reads(target, value)
+        direct = _same_type(target.type, value.type) and trial._clear(target, value)
         _, what = trial._kept(what, index, direct)
         return inside, what, frozenset(order), trial
 
@@ -294,6 +292,12 @@ class Composition:
             return Piece()
         self.captures.forget(_root(target))
         return reallocation(target, shape(value), self.site.rhs)
+
+    def _clear(self, target: Section, value: Array) -> bool:
+        """Whether nothing that the value needs reads the target, so that it may hold what is half done."""
+        index = tuple(Name(f"%{d}") for d in range(rank(target)))
+        seen = function_may_read(element(target, index), as_source(value), self.site.scope)
+        return seen is None and not self._reads(target, value)
 
     def _needs_temporary(self, target: Section, value: Array) -> str | None:
         """Why the value must be complete before the first element is stored; None when it need not."""

@@ -75,7 +75,7 @@ def _complain(message: str) -> None:
 
 def _discard_output() -> None:
     """Lead streams that cannot be written nowhere: Python writes what they still hold at its end."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except OSError:
@@ -219,11 +219,10 @@ def show(stage: str, path: Path, context: tuple[Path, ...], everything: bool) ->
 
     if stage not in pipeline.STAGES:
         raise click.UsageError(f"'{stage}' is not a stage, the stages are {', '.join(pipeline.STAGES)}")
-    call = _Call(Options(all=everything), _NORMAL, context)
-    inputs = call.inputs([path], None)
-    if len(inputs) > 1:
+    if files.is_directory(path):
         raise click.UsageError(f"'{path}' is a directory, and one file is shown at a time")
-    for file in inputs:
+    call = _Call(Options(all=everything), _NORMAL, context)
+    for file in call.inputs([path], None):
         call.warn_of_context()
         try:
             shown = pipeline.show(stage, file.source, call.options, [other.source for other in call.context])
@@ -314,6 +313,8 @@ class _Call:
 
     def warn_of_context(self) -> None:
         """A line for each file of the context that could be read but not understood."""
+        if not (self.kinds and self.context):
+            return
         from fortrans import pipeline
 
         for problem in pipeline.unreadable([file.source for file in self.context]):

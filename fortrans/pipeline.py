@@ -104,7 +104,16 @@ def rewrite_sources(
             yield program
         else:
             start = perf_counter()
-            result = _rewrite(program, modules, options, hosts.get(_file_name(program.source.path)))
+            host = hosts.get(_file_name(program.source.path))
+            try:
+                result = _rewrite(program, modules, options, host)
+            except InputError:
+                raise
+            except Exception as problem:  # A fault of the tool costs the file, not the run.
+                if options.strict:
+                    raise
+                yield InputError(program.source.path, _fault(problem).message)
+                continue
             yield replace(result, seconds=seconds + perf_counter() - start)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fortrans.options import Options
 from fortrans.pipeline import FileResult, rewrite, rewrite_sources
 from fortrans.remarks import InputError
@@ -39,6 +41,17 @@ def test_an_unreadable_file_costs_itself_only() -> None:
     first, second = rewrite_sources([bad, good], STRICT)
     assert isinstance(first, InputError) and first.path == "bad.f90"
     assert isinstance(second, FileResult) and second.output.text != SHIFT
+
+
+def test_a_fault_of_the_tool_costs_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fortrans.frontend import candidates
+
+    def broken(*_: object) -> bool:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(candidates, "transforms", broken)
+    (problem,) = rewrite_sources([Source("s.f90", SHIFT)], Options())
+    assert isinstance(problem, InputError) and "RuntimeError" in problem.message
 
 
 def test_every_candidate_has_one_remark_in_source_order() -> None:

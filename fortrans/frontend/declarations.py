@@ -203,8 +203,10 @@ def _with_attribute(fact: Fact, text: str) -> Fact:
     return replace(fact, attributes=fact.attributes | {name})
 
 
-def _intent(text: str) -> Intent:
-    return Intent("".join(text.strip("() \t").lower().split()))
+def _intent(text: str) -> Intent | None:
+    word = "".join(text.strip("() \t").lower().split())
+    # What is no INTENT is no Fortran either; without one, nothing is taken for granted of the dummy.
+    return Intent(word) if word in {intent.value for intent in Intent} else None
 
 
 def _shaped(fact: Fact, bounds: tuple[str, ...]) -> Fact:

@@ -81,6 +81,8 @@ class Captures:
                     return Ref(go(base, index), tuple(go(s, True) for s in subscripts))
                 case Select(test, then, other):
                     return Select(go(test, True), go(then, index), go(other, index))
+                case Call("modulo", (_, by)) if not _not_zero(by):
+                    return None
                 case Call(name, args) if index and name in READ_ONCE and not names(x) & moving:
                     if x not in self.known:
                         inner = x
@@ -140,6 +142,15 @@ class Captures:
 
     def _learn(self, *natural: Expr) -> None:
         self.facts = replace(self.facts, natural=(*self.facts.natural, *natural))
+
+
+def _not_zero(divisor: Expr) -> bool:
+    """Whether a modulus is surely none but zero, so that it may be evaluated before it is needed."""
+    match divisor:
+        case Call("max", args):
+            return any((constant(x) or 0) > 0 for x in args)
+        case _:
+            return bool(constant(divisor))
 
 
 def _last(array: Expr) -> str:

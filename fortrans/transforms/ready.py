@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fortrans.ir.expr import At, Expr, Op, Reduce, Ref, Select, Substring, children, names, walk
+from fortrans.ir.expr import At, Call, Expr, Op, Reduce, Ref, Select, Substring, children, names, walk
 from fortrans.transforms.accumulate import EXTREMES, MASK, SEARCHES
 from fortrans.transforms.split import Turn, turn
 
@@ -34,6 +34,14 @@ def is_plain(element: Expr) -> bool:
     )
 
 
+def divides(expr: Expr) -> bool:
+    """Whether index arithmetic has a division in it, by an extent that may be zero."""
+    return any(
+        (isinstance(x, Call) and x.name in ("modulo", "mod")) or (isinstance(x, Op) and x.op == "/")
+        for x in walk(expr)
+    )
+
+
 def ready(value: Expr, pending: frozenset[str]) -> Expr | None:
     """Something to compute before the next loop opens: a subscript that wraps, a choice, a reduction."""
     return next(_find(value, pending, kinds=("index",)), None) or next(
@@ -58,8 +66,11 @@ def _find(
             if ready and "choice" in kinds:
                 yield expr
             if "index" in kinds:
+                # Ahead of the choice only what cannot fail: an arm that is not taken may divide by zero.
                 for child in (then, other):
-                    yield from _find(child, pending, kinds, in_subscript)
+                    for found in _find(child, pending, kinds, in_subscript):
+                        if not divides(found):
+                            yield found
         case Reduce(indices=indices, body=body, mask=mask):
             inner = pending | {name.id for name, _ in indices}
             if "reduction" in kinds and not names(expr) & pending:

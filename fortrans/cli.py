@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from fortrans import __version__
 from fortrans.options import Options
 from fortrans.project import files
 from fortrans.remarks import InputError, Kind
-from fortrans.report import text
+from fortrans.report import streams, text
 from fortrans.source import Source
 
 if TYPE_CHECKING:
@@ -27,10 +26,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 # Whether a file can be read is found out when it is read: it costs its own line, not the run.
 _PATH = click.Path(path_type=Path, readable=False)
 _NORMAL = frozenset({Kind.PASSED, Kind.MISSED})
-
-
-_BROKEN_PIPE = 128 + 13
-"""The status of a program that SIGPIPE ends: the reader went away, which is no error."""
 
 
 class _Program(click.Group):
@@ -65,23 +60,12 @@ def _guarded() -> Iterator[None]:
         if not closed:
             with suppress(OSError):
                 _complain(files.reason("write output", problem))
-        _discard_output()
-        sys.exit(_BROKEN_PIPE if closed else 2)
+        streams.discard()
+        sys.exit(streams.BROKEN_PIPE if closed else 2)
 
 
 def _complain(message: str) -> None:
-    click.echo(text.complaint(message, _coloured(sys.stderr)), err=True)
-
-
-def _discard_output() -> None:
-    """Lead streams that cannot be written nowhere: Python writes what they still hold at its end."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            stream.flush()
-        except OSError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+    click.echo(text.complaint(message, streams.coloured(sys.stderr)), err=True)
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -121,7 +105,8 @@ def _rewriting(command: _Command) -> _Command:
                          show_default=True, help="The compiler whose measurements decide what pays."),
             click.option("--templates", type=click.Path(exists=True, file_okay=False),
                          help="A folder with templates of your own, looked in first."),
-            click.option("-v", "--verbose", is_flag=True, help="Print a line for each file, too: its size and the time it took."),
+            click.option("-v", "--verbose", is_flag=True,
+                         help="Print a line for each file, too: its size and the time it took."),
             click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
         )
     ):  # fmt: skip
@@ -164,7 +149,7 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
             elif in_place or target is not None:
                 files.write(outputs[file.source.path], data)
             else:
-                _standard_output(data)
+                streams.write(data)
         except InputError as problem:
             call.fail(problem)
             continue
@@ -229,7 +214,7 @@ def show(stage: str, path: Path, context: tuple[Path, ...], everything: bool) ->
         except InputError as problem:
             call.fail(problem)
         else:
-            _standard_output(f"{shown}\n".encode(file.encoding, "replace"))
+            streams.write(f"{shown}\n".encode(file.encoding, "replace"))
     if call.tally.errors:
         sys.exit(2)
 
@@ -354,7 +339,7 @@ class _Call:
 
     def report(self, result: FileResult) -> None:
         self.tally.add(result.remarks, result.output.text != result.source.text)
-        colour = _coloured(sys.stderr)
+        colour = streams.coloured(sys.stderr)
         for item in result.remarks:
             if item.kind in self.kinds:
                 click.echo(text.remark(item, colour), err=True, color=colour)
@@ -364,13 +349,13 @@ class _Call:
 
     def fail(self, problem: InputError) -> None:
         self.tally.errors += 1
-        colour = _coloured(sys.stderr)
+        colour = streams.coloured(sys.stderr)
         click.echo(text.error(problem, colour), err=True, color=colour)
 
     def warn(self, problem: InputError) -> None:
         """A file of the context that could not be read: its modules are not known, no more."""
         if self.kinds:
-            colour = _coloured(sys.stderr)
+            colour = streams.coloured(sys.stderr)
             kind = "directory" if files.is_directory(Path(problem.path)) else "file"
             line = text.warning(problem, f"context {kind} could not be read", colour)
             click.echo(line, err=True, color=colour)
@@ -378,7 +363,7 @@ class _Call:
     def finish(self, would: bool) -> None:
         """Print the summary; leave with status 2 when anything went wrong."""
         if self.kinds:
-            click.echo(text.paint(self.tally.summary(would), 1, _coloured(sys.stderr)), err=True)
+            click.echo(text.paint(self.tally.summary(would), 1, streams.coloured(sys.stderr)), err=True)
         if self.tally.errors:
             sys.exit(2)
 
@@ -425,19 +410,5 @@ def _print_diff(file: files.File, result: FileResult) -> None:
     name = file.source.path
     mark = "\ufeff" if file.mark else ""
     before, after = Source(name, mark + file.source.text), Source(name, mark + result.output.text)
-    lines = "".join(text.diff(before, after, _coloured(sys.stdout)))
-    _standard_output(lines.encode(file.encoding, "replace"))
-
-
-def _standard_output(data: bytes) -> None:
-    # Bytes, so that a Latin-1 file comes out as it went in, and no line end is translated.
-    if sys.stdout is None:
-        raise OSError(9, "Bad file descriptor")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-def _coloured(stream: Any) -> bool:
-    """Whether to colour: only on a terminal, never under NO_COLOR (no-color.org)."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+    lines = "".join(text.diff(before, after, streams.coloured(sys.stdout)))
+    streams.write(lines.encode(file.encoding, "replace"))

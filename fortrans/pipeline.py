@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from fortrans.ir.expr import ImpliedDo, names, walk
 from fortrans.ir.fresh import Fresh
-from fortrans.ir.nest import Block, If, Loop, Stmt
 from fortrans.ir.sites import Assignment, Place
 from fortrans.ir.symbols import Symbol
 from fortrans.ir.written import as_source
 from fortrans.options import Options
+from fortrans.outcome import done, fault, missed, render_all
 from fortrans.remarks import InputError, Kind, Refusal, Remark
 from fortrans.source import Edit, Source
 
 if TYPE_CHECKING:
-    from fortrans.emit.style import Style
     from fortrans.frontend.modules import ModuleIndex
     from fortrans.frontend.resolve import Scopes
     from fortrans.frontend.units import Executable, Program, Unit
@@ -79,26 +78,16 @@ def rewrite_sources(
     define in different ways is unknown.  Raises InputError when a template of the user's fails.
     """
     from fortrans.frontend.modules import index
-    from fortrans.frontend.units import read
 
     programs: list[Program | InputError] = []
     reading: list[float] = []
     for source in sources:
         start = perf_counter()
-        try:
-            programs.append(read(source))
-        except InputError as problem:
-            programs.append(problem)
+        programs.append(_read(source))
         reading.append(perf_counter() - start)
-    others = []
-    for source in context:
-        try:
-            others.append(read(source))
-        except InputError:
-            # Only what is rewritten must be readable; a module that is missing is said where it matters.
-            continue
-    modules = index([*(program for program in programs if not isinstance(program, InputError)), *others])
-    hosts = included([*(program for program in programs if not isinstance(program, InputError)), *others])
+    # Only what is rewritten must be readable; a module that is missing is said where it matters.
+    known = [p for p in (*programs, *map(_read, context)) if not isinstance(p, InputError)]
+    modules, hosts = index(known), included(known)
     for program, seconds in zip(programs, reading, strict=True):
         if isinstance(program, InputError):
             yield program
@@ -112,22 +101,23 @@ def rewrite_sources(
             except Exception as problem:  # A fault of the tool costs the file, not the run.
                 if options.strict:
                     raise
-                yield InputError(program.source.path, _fault(problem).message)
+                yield InputError(program.source.path, fault(problem).message)
                 continue
             yield replace(result, seconds=seconds + perf_counter() - start)
 
 
 def unreadable(context: Sequence[Source]) -> tuple[InputError, ...]:
     """Why files of the context bring no modules: each that cannot be read as free-form Fortran."""
+    return tuple(p for p in map(_read, context) if isinstance(p, InputError))
+
+
+def _read(source: Source) -> Program | InputError:
     from fortrans.frontend.units import read
 
-    problems = []
-    for source in context:
-        try:
-            read(source)
-        except InputError as problem:
-            problems.append(problem)
-    return tuple(problems)
+    try:
+        return read(source)
+    except InputError as problem:
+        return problem
 
 
 def included(programs: Sequence[Program]) -> dict[str, str]:
@@ -152,7 +142,7 @@ def _rewrite(program: Program, modules: ModuleIndex, options: Options, host: str
         from fortrans.emit.style import detect
 
         style = detect(program.source)
-        edits, refused = _render(program, passed, style, options)
+        edits, refused = render_all(program, passed, style, options)
         answers = [refused.get(id(answer), answer) for answer in answers]
     remarks = tuple(answer.remark for answer in answers)
     return FileResult(program.source, program.source.apply(edits), remarks)
@@ -178,7 +168,7 @@ def answer_all(
         if host is not None:
             refusal = Refusal("FT008", f"File is included in '{host}', where its names may mean more")
             place = program.place(executable)
-            yield Answer(executable, place, _missed(program, place, refusal))
+            yield Answer(executable, place, missed(program, place, refusal))
             continue
         found = answer(program, executable, scopes, Fresh(taken[id(unit)]), options)
         if found is not None:
@@ -230,12 +220,12 @@ def answer(
         if not options.all:
             profit.check_plan(site, plan.code, plan.maybe, options.target)
     except Refusal as refusal:
-        return Answer(executable, place, _missed(program, place, refusal))
+        return Answer(executable, place, missed(program, place, refusal))
     except Exception as problem:  # The one place where a fault of our own costs a statement, not the run.
         if options.strict:
             raise
-        return Answer(executable, place, _missed(program, place, _fault(problem)))
-    remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, _done(site, plan))
+        return Answer(executable, place, missed(program, place, fault(problem)))
+    remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, done(site, plan))
     return Answer(executable, place, remark, plan)
 
 
@@ -303,109 +293,6 @@ def _check_implicit(site: Assignment) -> None:
             raise Refusal("FT201", f"Name '{name}' is not declared, which a BLOCK around it would change")
 
 
-def _fault(problem: Exception) -> Refusal:
-    kind = type(problem).__name__
-    return Refusal("FT901", f"Internal error, please report it: {kind}: {problem}".replace("\n", " "))
-
-
-def _missed(program: Program, place: Place, refusal: Refusal) -> Remark:
-    return Remark(program.source.path, place.span, refusal.code, Kind.MISSED, refusal.message)
-
-
-def _done(site: Assignment, plan: Plan) -> str:
-    from fortrans.analysis.profit import work
-    from fortrans.ir.arrays import Scalar, path_name
-
-    composed = [name for name in work(site.rhs).names if name not in plan.kept]
-    what = _listed(composed) if composed else "the expression"
-    name = path_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
-    kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
-    count = sum(map(_nests, plan.body))
-    loops = "one loop nest" if count == 1 else f"{count} loop nests"
-    message = f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}"
-    notes = []
-    if plan.because:
-        notes.append(f"through a temporary, since {plan.because}")
-    if plan.temporaries:
-        notes.append(f"{_listed(plan.temporaries)} evaluated once")
-    return message + "".join(f", {note}" for note in notes)
-
-
-def _nests(stmt: Stmt) -> int:
-    """How many loops a statement holds, those within others not counted."""
-    match stmt:
-        case Loop():
-            return 1
-        case Block(body=body):
-            return sum(map(_nests, body))
-        case If(then=then, other=other):
-            return sum(map(_nests, (*then, *other)))
-        case _:
-            return 0
-
-
-def _listed(words: Sequence[str]) -> str:
-    *before, last = words
-    return f"{', '.join(before)} and {last}" if before else last
-
-
-# ---- edits -------------------------------------------------------------------
-
-
-def _render(
-    program: Program, passed: Sequence[Answer], style: Style, options: Options
-) -> tuple[list[Edit], dict[int, Answer]]:
-    """The edits, and the answers that turned out not to be printable."""
-    from fortrans.emit.layout import render
-
-    edits: list[Edit] = []
-    refused: dict[int, Answer] = {}
-    groups: dict[int, list[Answer]] = {}
-    for answer in passed:
-        groups.setdefault(answer.place.span.first, []).append(answer)
-    for group in groups.values():
-        texts: dict[int, str] = {}
-        for answer in group:
-            assert answer.plan is not None
-            place = answer.place
-            if len(group) > 1:
-                # Each is printed by itself; the first one carries the lines as they were.
-                first = answer is group[0]
-                place = replace(place, before=(), after=(), original=place.original if first else ())
-                place = replace(place, comments=place.comments if first else ())
-            template = "reduction" if answer.plan.code == "FT102" else "assignment"
-            try:
-                edit = render(place, answer.plan.body, style, options, template=template)
-            except (Refusal, TypeError, ValueError) as problem:
-                if options.strict and not isinstance(problem, Refusal):
-                    raise
-                refusal = problem if isinstance(problem, Refusal) else _fault(problem)
-                refused[id(answer)] = replace(
-                    answer, plan=None, remark=_missed(program, answer.place, refusal)
-                )
-                continue
-            texts[answer.executable.statement.ordinal] = edit.text
-            if len(group) == 1:
-                edits.append(edit)
-        if len(group) > 1 and texts:
-            edits.append(_joined(program, group[0], texts))
-    return edits, refused
-
-
-def _joined(program: Program, first: Answer, texts: dict[int, str]) -> Edit:
-    """Several statements of one line rewritten: each on lines of its own, in order."""
-    own = first.executable.statement
-    newline = "\r\n" if first.place.original[0].endswith("\r\n") else "\n"
-    start = own.ordinal - own.position
-    parts = []
-    for sibling in program.statements[start : start + own.siblings]:
-        text = texts.get(sibling.ordinal)
-        if text is None:
-            label = f"{sibling.label} " if sibling.label else ""
-            text = f"{own.indent}{label}{sibling.text}"
-        parts.append(text.removesuffix(newline))
-    ended = first.place.original[-1].endswith("\n")
-    return Edit(first.place.span, newline.join(parts) + (newline if ended else ""))
 
 
 # ---- stages --------------------------------------------------------------------

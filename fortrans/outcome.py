@@ -1,0 +1,124 @@
+"""What comes of an answer: the remark about it, and the edit it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fortrans.ir.nest import Block, If, Loop, Stmt
+from fortrans.ir.sites import Assignment, Place
+from fortrans.options import Options
+from fortrans.remarks import Kind, Refusal, Remark
+from fortrans.source import Edit
+
+if TYPE_CHECKING:
+    from fortrans.emit.style import Style
+    from fortrans.frontend.units import Program
+    from fortrans.pipeline import Answer
+    from fortrans.transforms.compose import Plan
+
+
+def missed(program: Program, place: Place, refusal: Refusal) -> Remark:
+    """The remark about a statement that is left."""
+    return Remark(program.source.path, place.span, refusal.code, Kind.MISSED, refusal.message)
+
+
+def fault(problem: Exception) -> Refusal:
+    """A fault of the tool itself, as a reason to leave something."""
+    kind = type(problem).__name__
+    return Refusal("FT901", f"Internal error, please report it: {kind}: {problem}".replace("\n", " "))
+
+
+def done(site: Assignment, plan: Plan) -> str:
+    """What a remark says of a rewritten statement."""
+    from fortrans.analysis.profit import work
+    from fortrans.ir.arrays import Scalar, path_name
+
+    composed = [name for name in work(site.rhs).names if name not in plan.kept]
+    what = _listed(composed) if composed else "the expression"
+    name = path_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
+    kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
+    count = sum(map(_nests, plan.body))
+    loops = "one loop nest" if count == 1 else f"{count} loop nests"
+    message = f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}"
+    notes = []
+    if plan.because:
+        notes.append(f"through a temporary, since {plan.because}")
+    if plan.temporaries:
+        notes.append(f"{_listed(plan.temporaries)} evaluated once")
+    return message + "".join(f", {note}" for note in notes)
+
+
+def _nests(stmt: Stmt) -> int:
+    """How many loops a statement holds, those within others not counted."""
+    match stmt:
+        case Loop():
+            return 1
+        case Block(body=body):
+            return sum(map(_nests, body))
+        case If(then=then, other=other):
+            return sum(map(_nests, (*then, *other)))
+        case _:
+            return 0
+
+
+def _listed(words: Sequence[str]) -> str:
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def render_all(
+    program: Program, passed: Sequence[Answer], style: Style, options: Options
+) -> tuple[list[Edit], dict[int, Answer]]:
+    """The edits, and the answers that turned out not to be printable."""
+    from fortrans.emit.layout import render
+
+    edits: list[Edit] = []
+    refused: dict[int, Answer] = {}
+    groups: dict[int, list[Answer]] = {}
+    for answer in passed:
+        groups.setdefault(answer.place.span.first, []).append(answer)
+    for group in groups.values():
+        texts: dict[int, str] = {}
+        for answer in group:
+            assert answer.plan is not None
+            place = answer.place
+            if len(group) > 1:
+                # Each is printed by itself; the first one carries the lines as they were.
+                first = answer is group[0]
+                place = replace(place, before=(), after=(), original=place.original if first else ())
+                place = replace(place, comments=place.comments if first else ())
+            template = "reduction" if answer.plan.code == "FT102" else "assignment"
+            try:
+                edit = render(place, answer.plan.body, style, options, template=template)
+            except (Refusal, TypeError, ValueError) as problem:
+                if options.strict and not isinstance(problem, Refusal):
+                    raise
+                refusal = problem if isinstance(problem, Refusal) else fault(problem)
+                refused[id(answer)] = replace(
+                    answer, plan=None, remark=missed(program, answer.place, refusal)
+                )
+                continue
+            texts[answer.executable.statement.ordinal] = edit.text
+            if len(group) == 1:
+                edits.append(edit)
+        if len(group) > 1 and texts:
+            edits.append(_joined(program, group[0], texts))
+    return edits, refused
+
+
+def _joined(program: Program, first: Answer, texts: dict[int, str]) -> Edit:
+    """Several statements of one line rewritten: each on lines of its own, in order."""
+    own = first.executable.statement
+    newline = "\r\n" if first.place.original[0].endswith("\r\n") else "\n"
+    start = own.ordinal - own.position
+    parts = []
+    for sibling in program.statements[start : start + own.siblings]:
+        text = texts.get(sibling.ordinal)
+        if text is None:
+            label = f"{sibling.label} " if sibling.label else ""
+            text = f"{own.indent}{label}{sibling.text}"
+        parts.append(text.removesuffix(newline))
+    ended = first.place.original[-1].endswith("\n")
+    return Edit(first.place.span, newline.join(parts) + (newline if ended else ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fortrans.analysis.alias import Alias, Storage, may_alias, storage
 from fortrans.ir.expr import (
@@ -52,7 +52,7 @@ def reads(value: Expr, loops: frozenset[str]) -> Iterator[Read]:
     A reduction (or a kept element) that depends on some loops only is evaluated once those are
     open; lowering and this function agree on that through ``free``.
     """
-    yield from _reads(value, loops, loops, frozenset())
+    yield from _reads(value, loops, _When(loops))
 
 
 def free(expr: Expr, loops: frozenset[str]) -> frozenset[str]:
@@ -60,55 +60,70 @@ def free(expr: Expr, loops: frozenset[str]) -> frozenset[str]:
     return names(expr) & loops
 
 
-def _reads(
-    expr: Expr, loops: frozenset[str], when: frozenset[str], floor: frozenset[str]
-) -> Iterator[Read]:
+@dataclass(frozen=True, slots=True)
+class _When:
+    """The time of evaluation: the loops open ``now``; never fewer than ``floor``; and ``inside``,
+    the indices of the reductions around, whose loops run at ``now``."""
+
+    now: frozenset[str]
+    floor: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+
+    def of(self, expr: Expr, loops: frozenset[str]) -> _When:
+        """When a reduction or kept element within is evaluated: as soon as what it needs is there."""
+        opened = free(expr, loops) | self.floor
+        if names(expr) & self.inside:
+            opened |= self.now
+        return _When(opened, self.floor, self.inside)
+
+
+def _reads(expr: Expr, loops: frozenset[str], when: _When) -> Iterator[Read]:
     match expr:
         case Name():
-            yield Read(expr, when)
+            yield Read(expr, when.now)
         case Ref() | Component() | Substring():
-            yield Read(expr, when)
-            yield from _subscript_reads(expr, loops, when, floor)
+            yield Read(expr, when.now)
+            yield from _subscript_reads(expr, loops, when)
         case At(origin, at, None):
             # Evaluated as a whole before the nest, all that it reads with it.
-            yield from _reads(as_source(origin), loops, frozenset(), floor)
+            yield from _reads(as_source(origin), loops, _When(frozenset()))
             for child in at:
-                yield from _reads(child, loops, when, floor)
+                yield from _reads(child, loops, when)
         case Reduce() | At():
-            now = free(expr, loops) | floor
+            then_ = when.of(expr, loops)
+            if isinstance(expr, Reduce):
+                then_ = replace(then_, inside=then_.inside | {name.id for name, _ in expr.indices})
             for child in children(expr):
-                yield from _reads(child, loops, now, floor)
+                yield from _reads(child, loops, then_)
         case Select(test, then, other):
-            yield from _reads(test, loops, when, floor)
+            yield from _reads(test, loops, when)
             # What an arm needs is computed only when the choice is made, perhaps in the inmost loop.
             for child in (then, other):
-                yield from _reads(child, loops, when, loops)
+                yield from _reads(child, loops, replace(when, floor=loops))
         case Opaque(_, ids):
             for id in sorted(ids):
-                yield Read(Name(id), when)
+                yield Read(Name(id), when.now)
         case Call(name, _) if name in INQUIRIES:
             # Bounds, sizes and kinds do not change when elements are stored.
             return
         case _:
             for child in children(expr):
-                yield from _reads(child, loops, when, floor)
+                yield from _reads(child, loops, when)
 
 
-def _subscript_reads(
-    expr: Expr, loops: frozenset[str], when: frozenset[str], floor: frozenset[str]
-) -> Iterator[Read]:
+def _subscript_reads(expr: Expr, loops: frozenset[str], when: _When) -> Iterator[Read]:
     match expr:
         case Ref(base, subscripts):
             for subscript in subscripts:
-                yield from _reads(subscript, loops, when, floor)
-            yield from _subscript_reads(base, loops, when, floor)
+                yield from _reads(subscript, loops, when)
+            yield from _subscript_reads(base, loops, when)
         case Component(base, _):
-            yield from _subscript_reads(base, loops, when, floor)
+            yield from _subscript_reads(base, loops, when)
         case Substring(base, first, last):
             for x in (first, last):
                 if x is not None:
-                    yield from _reads(x, loops, when, floor)
-            yield from _subscript_reads(base, loops, when, floor)
+                    yield from _reads(x, loops, when)
+            yield from _subscript_reads(base, loops, when)
 
 
 def conflict(

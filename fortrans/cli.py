@@ -139,7 +139,7 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
     """
     call = _Call.of(flags)
     target = _target(paths, output, in_place, diff)
-    inputs = call.inputs(paths, _inside(target, paths))
+    inputs = call.inputs(paths, target.inside(paths) if target is not None else None)
     outputs = call.outputs(inputs, target)
     for file, result in call.results(inputs):
         try:
@@ -344,8 +344,7 @@ class _Call:
             if item.kind in self.kinds:
                 click.echo(text.remark(item, colour), err=True, color=colour)
         if self.verbose:
-            line = text.work(result.source, result.remarks, result.seconds)
-            click.echo(line, err=True)
+            click.echo(text.work(result.source, result.remarks, result.seconds), err=True)
 
     def fail(self, problem: InputError) -> None:
         self.tally.errors += 1
@@ -379,13 +378,8 @@ def _target(
             _check_single(paths)
         return None
     target = files.destination(output, paths)
-    if target.directory and files.exists(target.path) and not files.is_directory(target.path):
-        raise click.UsageError(f"'{target.path}' is not a directory, and several files need one")
-    blocking = next((path for path in target.path.parents if files.exists(path)), None)
-    if blocking is not None and not files.is_directory(blocking):
-        raise click.UsageError(f"'{blocking}' is not a directory")
-    if not target.directory and not files.is_directory(target.path.parent):
-        raise click.UsageError(f"Directory '{target.path.parent}' does not exist")
+    if (wrong := target.unfit()) is not None:
+        raise click.UsageError(wrong)
     return target
 
 
@@ -396,14 +390,6 @@ def _check_single(paths: Sequence[Path]) -> None:
     # That an empty directory is empty is said as of any other input that cannot be read.
     if files.is_directory(paths[0]) and any(isinstance(found, files.Entry) for found in files.find(paths)):
         raise click.UsageError(f"Directory '{paths[0]}' needs one of -o DIR, --in-place and --diff")
-
-
-def _inside(target: files.Destination | None, paths: Sequence[Path]) -> Path | None:
-    """The output directory, when it lies below an input directory: no input is looked for there."""
-    if target is None or not target.directory:
-        return None
-    output = Path(files.real(target.path))
-    return target.path if any(Path(files.real(path)) in output.parents for path in paths) else None
 
 
 def _print_diff(file: files.File, result: FileResult) -> None:

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 from click.testing import CliRunner, Result
@@ -30,6 +31,7 @@ class FileResult:
     source: Source
     output: Source
     remarks: tuple[Remark, ...]
+    seconds: float = 0.25
 
 
 class Pipeline(types.ModuleType):
@@ -62,8 +64,12 @@ class Pipeline(types.ModuleType):
         output = Source(source.path, source.text.replace("a = b", "a = composed"))
         return FileResult(source, output, tuple(remarks))
 
-    def show(self, stage: str, source: Source, options: Options) -> str:
-        return f"{stage} of {len(source.lines)} lines"
+    def unreadable(self, context: Sequence[Source]) -> tuple[InputError, ...]:
+        results = [self._one(source) for source in context]
+        return tuple(result for result in results if isinstance(result, InputError))
+
+    def show(self, stage: str, source: Source, options: Options, context: Sequence[Source] = ()) -> str:
+        return " ".join([f"{stage} of {len(source.lines)} lines", *(other.path for other in context)])
 
 
 @pytest.fixture(autouse=True)
@@ -110,9 +116,12 @@ def test_a_single_file_goes_to_standard_output_and_remarks_to_standard_error(her
     assert Path("s.f90").read_text() == BEFORE
 
 
-def test_verbose_adds_analysis_and_quiet_prints_errors_only(here: Path) -> None:
+def test_verbose_adds_a_line_for_each_file_and_quiet_prints_errors_only(here: Path) -> None:
     put("s.f90")
-    assert "s.f90:3: FT601 [analysis] Looked at" in run("rewrite", "-v", "s.f90").stderr.splitlines()
+    lines = run("rewrite", "-v", "s.f90").stderr.splitlines()
+    assert "s.f90:3: FT601 [analysis] Looked at" in lines
+    assert lines[-2] == "s.f90: 4 lines, 2 array statements, 1 rewritten, 0.250 s"
+    assert "0.250 s" not in run("rewrite", "s.f90").stderr
     assert run("rewrite", "-q", "s.f90").stderr == ""
     put("e.f90", "")
     result = run("rewrite", "-q", "e.f90")
@@ -179,13 +188,16 @@ def test_an_input_is_never_overwritten_without_in_place(here: Path, arguments: t
     ("arguments", "message"),
     [
         (("s.f90", "t.f90"), "Several files need one of -o DIR, --in-place and --diff"),
-        ((".",), "Several files need one of"),
+        ((".",), "Directory '.' needs one of -o DIR, --in-place and --diff"),
         (("s.f90", "--diff", "--in-place"), "Give one of -o, --in-place and --diff"),
         (("s.f90", "--diff", "-o", "t.f90"), "Give one of -o, --in-place and --diff"),
         (("s.f90", "-v", "-q"), "Give one of -v and -q"),
         (("s.f90", "t.f90", "-o", "u.f90"), "'u.f90' is not a directory, and several files need one"),
         (("s.f90", "-o", "none/t.f90"), "Directory 'none' does not exist"),
-        ((), "Missing argument"),
+        (("s.f90", "-o", "u.f90/t.f90"), "'u.f90' is not a directory"),
+        ((".", "-o", "u.f90/deep/t"), "'u.f90' is not a directory"),
+        (("s.f90", "--templates", "none"), "Invalid value for '--templates': Directory 'none' does not"),
+        ((), "Missing argument 'FILE|DIR...'"),
     ],
 )
 def test_wrong_usage(here: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -193,7 +205,40 @@ def test_wrong_usage(here: Path, arguments: tuple[str, ...], message: str) -> No
         put(name)
     result = run("rewrite", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
+    first, second = result.stderr.splitlines()
+    assert first.startswith(f"fortrans: error: {message}") and not first.endswith(".")
+    assert second == "Try 'main rewrite --help' for help."
+
+
+def test_an_empty_directory_is_said_to_be_empty(here: Path) -> None:
+    Path("empty").mkdir()
+    for more in ((), ("-o", "out"), ("--diff",)):
+        result = run("rewrite", "-q", "empty", *more)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("empty: error: Directory holds no free-form Fortran file")
+
+
+def test_a_named_file_that_may_not_be_read_costs_that_file_only(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("secret.f90")
+    put("good.f90")
+    read, access = Path.read_bytes, os.access
+
+    def denied(path: Path) -> bytes:
+        if path.name == "secret.f90":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(os, "access", lambda path, mode: "secret" not in str(path) and access(path, mode))
+    result = run("rewrite", "-q", "secret.f90", "none.f90", "good.f90", "-o", "out")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        "secret.f90: error: Cannot read file, permission denied",
+        "none.f90: error: Cannot read file, no such file or directory",
+    ]
+    assert Path("out/good.f90").read_text() == AFTER
 
 
 def test_one_bad_file_costs_that_file_only(here: Path) -> None:
@@ -250,6 +295,26 @@ def test_context_is_read_for_use_and_not_written(here: Path, pipeline: Pipeline)
     assert run("rewrite", "s.f90", "-I", "lib", "-I", "s.f90").exit_code == 0
     assert [(sources, context) for sources, _, context in pipeline.calls] == [(["s.f90"], ["lib/m.f90"])]
     assert run("rewrite", "s.f90", "-I", "none").exit_code == 2
+
+
+EMPTY = "Directory holds no free-form Fortran file (.f90, .f95, .f03, .f08)"
+
+
+def test_context_that_cannot_be_read_is_a_warning(here: Path) -> None:
+    put("s.f90")
+    put("lib/bad.f90", "end\nbad\n")
+    put("lib/null.f90", b"\n\0")
+    Path("empty").mkdir()
+    for command in ("rewrite", "check"):
+        result = run(command, "s.f90", "-I", "lib", "-I", "empty")
+        assert result.exit_code == (command == "check")
+        assert result.stderr.splitlines()[:3] == [
+            "lib/null.f90:2: warning: context file could not be read: File is binary, not Fortran text",
+            f"empty: warning: context directory could not be read: {EMPTY}",
+            "lib/bad.f90:2: warning: context file could not be read: Statement cannot be read",
+        ]
+        assert "error" not in result.stderr
+    assert run("rewrite", "-q", "s.f90", "-I", "lib").stderr == ""
 
 
 def test_options_reach_the_pipeline(here: Path, pipeline: Pipeline) -> None:
@@ -319,6 +384,14 @@ def test_show(here: Path) -> None:
     put("s.f90")
     assert run("show", "lines", "s.f90").stdout == "lines of 4 lines\n"
     assert "'trees' is not a stage, the stages are lines, nests" in run("show", "trees", "s.f90").stderr
+    put("m.f90")
+    put("lib/bad.f90", "bad\n")
+    result = run("show", "lines", "s.f90", "-I", "m.f90", "-I", "lib")
+    assert result.stdout == "lines of 4 lines m.f90 lib/bad.f90\n"
+    assert result.stderr == (
+        "lib/bad.f90:1: warning: context file could not be read: Statement cannot be read\n"
+    )
+    assert "error: 'lib' is a directory" in run("show", "lines", "lib").stderr
     result = run("show", "lines", "none.f90")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -379,12 +452,12 @@ class Terminal:
 def test_colour_only_on_a_terminal_and_never_under_no_color(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], coloured: bool
 ) -> None:
-    from fortrans.cli import _coloured
+    from fortrans.report.streams import coloured as wanted
 
     monkeypatch.setenv("TERM", "xterm")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert _coloured(Terminal()) is coloured
+    assert wanted(Terminal()) is coloured
 
 
 def test_no_escape_sequences_when_not_on_a_terminal(here: Path) -> None:
@@ -408,3 +481,52 @@ def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     done = process("rewrite", "none.f90", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == "none.f90: error: Cannot read file, no such file or directory"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "rewrite -q s.f90",
+        "rewrite -q --diff s.f90",
+        "check -q s.f90",
+        "explain",
+        "show lines s.f90",
+        "--help",
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: str) -> None:
+    (tmp_path / "s.f90").write_text(COMPOSED)
+    with Path("/dev/full").open("wb") as full:
+        done = started(arguments.split(), tmp_path, full)
+    _, errors = done.communicate()
+    assert errors == "fortrans: error: Cannot write output, no space left on device\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("arguments", ["rewrite -q s.f90", "check s.f90", "explain"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, arguments: str) -> None:
+    (tmp_path / "s.f90").write_text(COMPOSED)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = started(arguments.split(), tmp_path, writer)
+    os.close(writer)
+    _, errors = done.communicate()
+    assert (errors, done.returncode) == ("", 128 + 13)
+
+
+COMPOSED = """\
+subroutine s(a, b)
+  real, intent(in) :: b(4, 4)
+  real, intent(out) :: a(4, 4)
+  a = 2.0 * transpose(b) + spread(b(:, 1), 1, 4)
+end subroutine s
+"""
+
+
+def started(arguments: Sequence[str], cwd: Path, output: IO[bytes] | int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "fortrans", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command, cwd=cwd, env=environment, stdout=output, stderr=subprocess.PIPE, text=True
+    )

@@ -13,17 +13,15 @@ SEEDS = range(1, 13)
 MORE = range(1001, 1101)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        more = MORE if metafunc.config.getoption("--thorough") else ()
+        metafunc.parametrize("seed", [*SEEDS, *more])
+
+
 def test_rewritten_program_prints_the_same(seed: int) -> None:
     finding = examine(generate(seed).text(), referee="flang-new-19")
     assert finding.verdict is not Verdict.DIFFERENT, finding.detail
-
-
-@pytest.mark.parametrize("seed", MORE)
-def test_more_programs(seed: int, thorough: bool) -> None:
-    if not thorough:
-        pytest.skip("only with --thorough")
-    test_rewritten_program_prints_the_same(seed)
 
 
 def test_most_programs_are_usable() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fortrans.project.files import Entry, File, clashes, destination, find, read, write
+from fortrans.project.files import Entry, File, clashes, destination, find, is_directory, read, write
 from fortrans.remarks import InputError
 
 PROGRAM = b"program p\nend program p\n"
@@ -67,6 +67,25 @@ def test_directory_without_fortran_is_an_error(tmp_path: Path) -> None:
     put(tmp_path / "readme.txt")
     (error,) = find([tmp_path])
     assert isinstance(error, InputError) and "no free-form Fortran file" in error.message
+
+
+def test_a_link_that_leads_round_to_itself_costs_only_itself(tmp_path: Path) -> None:
+    (tmp_path / "loop.f90").symlink_to(tmp_path / "loop.f90")
+    path = put(tmp_path / "z.f90")
+    assert found(tmp_path) == [str(tmp_path / "loop.f90"), str(path)]
+    with pytest.raises(InputError, match="Cannot read file, too many levels of symbolic links"):
+        read(entry(tmp_path / "loop.f90"))
+
+
+def test_a_place_that_may_not_be_searched_is_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", fail)
+    assert not is_directory(tmp_path)
+    assert found(tmp_path) == [str(tmp_path)]
 
 
 # --- reading ---

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -92,6 +95,30 @@ def test_every_stage_is_named_in_the_help() -> None:
 
     text = main.commands["show"].help or ""
     assert [stage for stage in pipeline.STAGES if stage not in text] == []
+
+
+def test_a_tree_with_a_makefile_and_an_included_file_builds_as_said(tmp_path: Path) -> None:
+    found = re.search(r"^mkdir -p build .*fortrans .*make .*$", README.read_text("utf-8"), re.MULTILINE)
+    assert found is not None
+    files = {
+        "src/Makefile": "p: p.f90\n\tgfortran $< -o $@\n",
+        "src/values.inc": "  integer, parameter :: one = 1\n",
+        "src/p.f90": "program p\n  integer :: a(2, 2), b(2, 2)\n  call fill(b)\n"
+        "  a = 2 * transpose(b) + spread(b(:, 1), 1, 2)\n  print *, a\nend program p\n"
+        "subroutine fill(b)\n  include 'values.inc'\n  integer :: b(2, 2)\n  b = one\nend subroutine fill\n",
+        "bin/fortrans": f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m fortrans "$@"\n',
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    for _ in range(2):
+        subprocess.run(found.group(), shell=True, cwd=tmp_path, env=environment, check=True)
+    assert "do concurrent" in (tmp_path / "build/src/p.f90").read_text()
+    assert subprocess.check_output([tmp_path / "build/src/p"], text=True).split() == ["3"] * 4
+    assert (tmp_path / "src/p.f90").read_text() == files["src/p.f90"]
 
 
 @pytest.mark.parametrize("script", ["demo.sh", "test.sh", "environment.sh"])

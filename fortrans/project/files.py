@@ -221,7 +221,24 @@ class Destination:
     directory: bool
 
     def of(self, entry: Entry) -> Path:
+        """Where the output of ``entry`` goes."""
         return self.path / entry.inner if self.directory else self.path
+
+    def unfit(self) -> str | None:
+        """Why nothing can be written there, None when it can as far as one sees."""
+        if self.directory and exists(self.path) and not is_directory(self.path):
+            return f"'{self.path}' is not a directory, and several files need one"
+        above = next((path for path in self.path.parents if exists(path)), None)
+        if above is not None and not is_directory(above):
+            return f"'{above}' is not a directory"
+        if not self.directory and not is_directory(self.path.parent):
+            return f"Directory '{self.path.parent}' does not exist"
+        return None
+
+    def inside(self, arguments: Sequence[Path]) -> Path | None:
+        """The output directory, when it lies below an input directory: no input is looked for there."""
+        above = Path(real(self.path)).parents if self.directory else ()
+        return self.path if any(Path(real(path)) in above for path in arguments) else None
 
 
 def destination(output: str, arguments: Sequence[Path]) -> Destination:

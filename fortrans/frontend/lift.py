@@ -264,6 +264,7 @@ def lift_target(lhs: Expr, scope: Scope, fresh: Fresh) -> Section | Scalar:
 
 def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fresh) -> Assignment | None:
     """The Site of ``lhs = rhs``; None when neither side has array work.  Raises Refusal."""
+    _check_order(lhs, rhs, scope)
     lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)
     target = designator(lhs, lifting)
     value = lifting.lift(rhs)
@@ -293,6 +294,19 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     if reallocates and target.type.name == "character" and target.type.length is None:
         raise Refusal("FT205", f"Character length of '{parts(lhs)[-1].name}' may change")
     return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates)
+
+
+def _check_order(lhs: Expr, rhs: Expr, scope: Scope) -> None:
+    """Raise Refusal for several impure references: captures would not keep their order (SEMANTICS 2)."""
+    impure = 0
+    for x in (*walk(lhs), *walk(rhs)):
+        match x:
+            case Call(name) | Ref(Name(name)):
+                meaning = scope.lookup(name)
+                pure = isinstance(meaning, Procedure) and meaning.pure
+                impure += isinstance(meaning, Procedure | Generic) and not pure
+    if impure > 1:
+        raise Refusal("FT405", "Several functions that are not PURE are referenced, in an order to be kept")
 
 
 def conformable(what: str, operands: tuple[Array, ...]) -> None:

@@ -27,6 +27,7 @@ from fortrans.ir.expr import (
     Expr,
     ImpliedDo,
     Name,
+    Op,
     Reduce,
     Ref,
     integer,
@@ -253,7 +254,8 @@ class Composition:
         shape_ = (ONE,) * capture.rank
         return Piece(
             (Declaration(capture.name, type, shape_, allocatable=True),),
-            (Allocate(name, source=capture.value),),
+            # An expression has lower bounds of 1; gfortran takes a function's own without the parentheses.
+            (Allocate(name, source=Op("()", (capture.value,))),),
         )
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:

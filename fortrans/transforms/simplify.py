@@ -28,6 +28,9 @@ def _array(array: Array) -> Array:
 
 def _outward(array: Elemental) -> Array:
     """f(SPREAD(x, d, n), SPREAD(y, d, n), scalars) => SPREAD(f(x, y, scalars), d, n)"""
+    if array.user or (array.type.name == "integer" and array.name in ("/", "mod", "modulo", "**")):
+        # With no copies the function is never referenced, and here it may fail.
+        return array
     spreads = [x for x in array.operands if not isinstance(x, Scalar)]
     first = spreads[0] if spreads else None
     if not isinstance(first, Apply) or first.intrinsic.name != "spread":

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fortrans.analysis.alias import Alias, Storage, may_alias, storage
+from fortrans.intrinsics.inquiry import INQUIRIES
 from fortrans.ir.expr import (
     At,
     Call,
@@ -22,12 +23,8 @@ from fortrans.ir.expr import (
     names,
     sub,
 )
-from fortrans.ir.symbols import Procedure, Scope, Symbol
+from fortrans.ir.symbols import Generic, Procedure, Scope, Symbol
 from fortrans.ir.written import as_source
-
-INQUIRIES = frozenset(
-    "size lbound ubound shape kind len huge tiny epsilon precision range bit_size".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ def _reads(expr: Expr, loops: frozenset[str], when: _When) -> Iterator[Read]:
         case Opaque(_, ids):
             for id in sorted(ids):
                 yield Read(Name(id), when.now)
-        case Call(name, _) if name in INQUIRIES:
+        case Call(name, _, user=False) if name in INQUIRIES:
             # Bounds, sizes and kinds do not change when elements are stored.
             return
         case _:
@@ -251,19 +248,13 @@ def function_may_read(target: Expr, value: Expr, scope: Scope) -> str | None:
         if not isinstance(x, Call):
             continue
         procedure = scope.lookup(x.name)
-        if not isinstance(procedure, Procedure) and not _generic(procedure):
+        if not isinstance(procedure, Procedure | Generic):
             continue
         if written is None:
             return x.name
         exposed = written.through & {"pointer", "target", "common", "equivalence", "associate"}
         local = written.root.origin == scope.unit and scope.unit.split()[0] in ("subroutine", "function")
-        internal = isinstance(procedure, Procedure) and procedure.form == "internal"
-        if exposed or internal or _generic(procedure) or not local:
+        internal = isinstance(procedure, Generic) or procedure.form == "internal"
+        if exposed or internal or not local:
             return x.name
     return None
-
-
-def _generic(meaning: object) -> bool:
-    from fortrans.ir.symbols import Generic
-
-    return isinstance(meaning, Generic)

@@ -15,9 +15,10 @@ from fortrans.ir.arrays import (
     Scalar,
     Section,
     element,
+    probe,
     rank,
 )
-from fortrans.ir.expr import Call, Name, Op, constant, walk
+from fortrans.ir.expr import Call, Op, constant, names, walk
 from fortrans.ir.sites import Assignment
 from fortrans.remarks import Refusal
 
@@ -33,16 +34,16 @@ BARE_ALWAYS = frozenset({"any", "all"})
 INLINE = frozenset({"transpose"})
 
 
-def elementwise() -> Refusal:
-    """There is nothing to compose."""
-    return Refusal("FT601", "There is nothing to compose, and the compiler does elementwise work as well")
-
-
 # Reductions of columns that gfortran expands in line when nothing in the operand needs a call.
 INLINE_COLUMNS = frozenset({"sum", "product"})
 MATHEMATICAL = EXPENSIVE - {"/", "**", "mod", "modulo", "sqrt"}
 EXTREMES = frozenset({"maxval", "minval"})
 SHIFTS = frozenset({"cshift", "eoshift"})
+
+
+def elementwise() -> Refusal:
+    """There is nothing to compose."""
+    return Refusal("FT601", "There is nothing to compose, and the compiler does elementwise work as well")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def _visible(array: Array) -> Iterator[Apply]:
     """The references that composing can reach: not those in arguments of what is kept whole."""
     hidden: set[int] = set()
     for apply in _applies(array):
-        if id(apply) in hidden or not _Entry(apply).intrinsic_composed:
+        if id(apply) in hidden or not _composed(apply):
             hidden |= {id(x) for arg in apply.args.values() for x in _applies(arg)}
         if id(apply) not in hidden:
             yield apply
@@ -109,10 +110,10 @@ def check(site: Assignment, target: str) -> None:
     if any(_searches_composed(x) for x in found):
         raise Refusal("FT603", "The extreme of composed reals is found as fast by the library")
     if not costly:
-        names = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
-        if any(not x.intrinsic_composed for x in map(_Entry, found)):
-            raise Refusal("FT603", f"The library does {names}, and nothing else is to be gained")
-        raise Refusal("FT602", f"The compiler expands {names} in line already")
+        what = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
+        if not all(map(_composed, found)):
+            raise Refusal("FT603", f"The library does {what}, and nothing else is to be gained")
+        raise Refusal("FT602", f"The compiler expands {what} in line already")
     if isinstance(site.rhs, Apply) and _bare(site.rhs) and not _bare_pays(site.rhs):
         raise Refusal(
             "FT602",
@@ -120,19 +121,15 @@ def check(site: Assignment, target: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    apply: Apply
-
-    @property
-    def intrinsic_composed(self) -> bool:
-        return bool(getattr(self.apply.intrinsic, "composed", True))
+def _composed(apply: Apply) -> bool:
+    """Whether the intrinsic has an element rule; without one it is kept whole."""
+    return bool(getattr(apply.intrinsic, "composed", True))
 
 
 def _costly(apply: Apply) -> bool:
     """Whether gfortran makes a call or a temporary that composing saves."""
     name = apply.intrinsic.name
-    if name in INLINE or not _Entry(apply).intrinsic_composed:
+    if name in INLINE or not _composed(apply):
         return False
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
@@ -208,12 +205,9 @@ def _check_division(array: Array) -> None:
     for apply in _applies(array):
         if apply.intrinsic.name != "reshape":
             continue
-        index = tuple(Name(f"%{d}") for d in range(rank(apply)))
-        moving = {x.id for x in index}
+        index = probe(apply)
+        moving = frozenset(id for x in index for id in names(x))
         for x in walk(element(apply, index)):
             divides = (isinstance(x, Call) and x.name == "modulo") or (isinstance(x, Op) and x.op == "/")
-            if divides and moving & {y.id for y in walk(x) if isinstance(y, Name)}:
+            if divides and moving & names(x):
                 raise Refusal("FT603", "RESHAPE needs a division for each element, which does not pay")
-
-
-__all__ = ["Work", "check", "work"]

@@ -10,6 +10,7 @@ from fortrans.frontend.constructors import constructor
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.functions import reference
 from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
+from fortrans.intrinsics.inquiry import INQUIRIES
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
 from fortrans.ir.expr import (
     Call,
@@ -57,7 +58,6 @@ class Lifting:
     scope: Scope
     fresh: Fresh
     written: str = ""
-    exposed: bool = False
     captures: list[Capture] = field(default_factory=list)
     locals: frozenset[str] = frozenset()
 
@@ -114,15 +114,6 @@ class Lifting:
         conformable(op, operands)
         settled = tuple(self.settle(x) for x in operands)
         return Elemental(op, settled, type, operator=True)
-
-    def scalar(self, expr: Expr) -> Scalar:
-        """``expr`` lifted, which must be scalar."""
-        value = self.lift(expr)
-        if isinstance(value, Scalar):
-            return value
-        if rank(value):
-            raise Refusal("FT207", f"Expression '{_short(expr)}' must be scalar here")
-        return Scalar(self.reduced(value), value.type)
 
     def settle(self, array: Array) -> Array:
         """A scalar operand as it may stand in a loop: itself when it keeps its value, else captured."""
@@ -247,12 +238,6 @@ class _Local:
 
     def defined_operators(self) -> frozenset[str]:
         return self.outer.defined_operators()
-
-
-INQUIRIES = frozenset(
-    "size lbound ubound kind len huge tiny epsilon precision range digits maxexponent minexponent"
-    " radix bit_size storage_size allocated present".split()
-)
 
 
 def lift_target(lhs: Expr, scope: Scope, fresh: Fresh) -> Section | Scalar:

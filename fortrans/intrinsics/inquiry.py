@@ -8,6 +8,12 @@ from fortrans.ir.arrays import Apply, shape
 from fortrans.ir.expr import At, Expr, Index, Shape, constant, integer
 from fortrans.ir.symbols import Type
 
+# Inquiry functions whose argument's value is not read: what they tell no store changes (16.7).
+INQUIRIES = frozenset(
+    "size lbound ubound shape kind len huge tiny epsilon precision range digits maxexponent"
+    " minexponent radix bit_size storage_size allocated present".split()
+)
+
 
 class ShapeOf(Entry):
     """SHAPE(X){k} => n_k for a constant k

@@ -206,9 +206,8 @@ def element(array: Array, index: Index) -> Expr:
             from fortrans.ir.expr import Keyword
 
             keys = keywords or (None,) * len(values)
-            return CallExpr(
-                name, tuple(v if k is None else Keyword(k, v) for k, v in zip(keys, values))
-            )
+            args = tuple(v if k is None else Keyword(k, v) for k, v in zip(keys, values))
+            return CallExpr(name, args, array.user)
         case Apply(intrinsic):
             return intrinsic.element(index, array)
         case Constructor():
@@ -219,6 +218,11 @@ def element(array: Array, index: Index) -> Expr:
             from fortrans.ir.expr import At
 
             return At(array, index, None)
+
+
+def probe(array: Array) -> Index:
+    """Subscripts under names that no program has: to look at what an element is made of."""
+    return tuple(Name(f"%{d}") for d in range(rank(array)))
 
 
 def section_element(section: Section, index: Index) -> Expr:

@@ -64,10 +64,14 @@ class Substring:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function reference.  ``args`` may hold ``Keyword`` nodes after the positional ones."""
+    """A function reference.  ``args`` may hold ``Keyword`` nodes after the positional ones.
+
+    ``user``: it is surely a user's function, whatever intrinsic has that name too.
+    """
 
     name: str
     args: tuple[Expr, ...]
+    user: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +241,8 @@ def transform(expr: Expr, visit: Callable[[Expr], Expr | None]) -> Expr:
             return Range(maybe(first), maybe(last), maybe(step))
         case Substring(base, first, last):
             return Substring(go(base), maybe(first), maybe(last))
-        case Call(name, args):
-            return Call(name, tuple(map(go, args)))
+        case Call(name, args, user):
+            return Call(name, tuple(map(go, args)), user)
         case Op(op, args):
             return Op(op, tuple(map(go, args)))
         case Select(test, then, other):

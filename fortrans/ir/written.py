@@ -51,6 +51,7 @@ def as_source(array: Array) -> Expr:
                     as_source(x) if key is None else Keyword(key, as_source(x))
                     for key, x in zip(keys, operands)
                 ),
+                array.user,
             )
         case Apply(intrinsic, args):
             leading = [as_source(args[name]) for name in intrinsic.required]

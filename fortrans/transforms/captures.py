@@ -83,7 +83,7 @@ class Captures:
                     return Select(go(test, True), go(then, index), go(other, index))
                 case Call("modulo", (_, by)) if not _not_zero(by):
                     return None
-                case Call(name, args) if index and name in READ_ONCE and not names(x) & moving:
+                case Call(name, args, user=False) if index and name in READ_ONCE and not names(x) & moving:
                     if x not in self.known:
                         inner = x
                         if name not in ("lbound", "ubound", "size"):
@@ -106,11 +106,11 @@ class Captures:
     def _captured(self, call: Call, made: list[tuple[str, Expr]]) -> Expr:
         match call:
             case Call("lbound", (array, dim)):
-                local = self._local(f"off_{_last(array)[:_LONGEST]}{constant(dim)}")
+                local = self._local(f"off_{_last(array)[:_LONGEST]}{constant(dim) or ''}")
                 made.append((local, sub(call, ONE)))
                 return add(Name(local), ONE)
             case Call("size", (_, dim)):
-                local = self._local(f"n{constant(dim)}")
+                local = self._local(f"n{constant(dim) or ''}")
                 made.append((local, call))
                 self._learn(Name(local))
                 return Name(local)

@@ -17,6 +17,7 @@ from fortrans.ir.arrays import (
     base_name,
     element,
     path_name,
+    probe,
     rank,
     shape,
 )
@@ -55,8 +56,6 @@ OURS = frozenset(
     "allocated huge iand ieor int ior kind lbound len max merge min mod modulo not real repeat size"
     " ubound".split()
 )
-
-
 HIGHEST_RANK = 15
 
 
@@ -111,7 +110,7 @@ class Composition:
         what = element(value, index if rank(value) else ())
         direct = rows and _same_type(target.type, value.type)
         # A reduction takes the target for its own accumulators: nothing else may be there meanwhile.
-        spare = rows and isinstance(target, Section) and not isinstance(what, Reduce)
+        spare = rows and not isinstance(what, Reduce)
         into = target if spare and isinstance(target, Section) else None
         before, what = self._kept(what, index, direct, filling, into)
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
@@ -284,7 +283,7 @@ class Composition:
         return inside, what, frozenset(order), trial
 
     def _reads(self, target: Section, value: Array) -> bool:
-        index = tuple(Name(f"%{d}") for d in range(rank(target)))
+        index = probe(target)
         what = element(value, index if rank(value) else ())
         return reads_target(element(target, index), what, self.site.scope, frozenset(self.own))
 
@@ -297,8 +296,7 @@ class Composition:
 
     def _clear(self, target: Section, value: Array) -> bool:
         """Whether nothing that the value needs reads the target, so that it may hold what is half done."""
-        index = tuple(Name(f"%{d}") for d in range(rank(target)))
-        seen = function_may_read(element(target, index), as_source(value), self.site.scope)
+        seen = function_may_read(element(target, probe(target)), as_source(value), self.site.scope)
         return seen is None and not self._reads(target, value)
 
     def _needs_temporary(self, target: Section, value: Array) -> str | None:

@@ -15,9 +15,9 @@ from fortrans.ir.arrays import (
     Implied,
     Section,
     element,
-    rank,
+    probe,
 )
-from fortrans.ir.expr import At, Expr, Name, Reduce, names, transform
+from fortrans.ir.expr import At, Expr, Reduce, names, transform
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.ready import prefers_rows
@@ -111,8 +111,7 @@ def _leaves(items: tuple[Array | Implied, ...]) -> Iterator[Array]:
 
 def has_rule(array: Array) -> bool:
     """Whether the array has an element rule; if not it is materialised as the user wrote it."""
-    index = tuple(Name(f"%{d}") for d in range(rank(array)))
-    found = element(array, index)
+    found = element(array, probe(array))
     return not (isinstance(found, At) and found.body is None and found.origin == array)
 
 

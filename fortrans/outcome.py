@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fortrans.emit.style import Style
     from fortrans.frontend.units import Program
     from fortrans.pipeline import Answer
-    from fortrans.transforms.compose import Plan
+    from fortrans.transforms.plan import Plan
 
 
 def missed(program: Program, place: Place, refusal: Refusal) -> Remark:

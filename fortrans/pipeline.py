@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fortrans.frontend.modules import ModuleIndex
     from fortrans.frontend.resolve import Scopes
     from fortrans.frontend.units import Executable, Program, Unit
-    from fortrans.transforms.compose import Plan
+    from fortrans.transforms.plan import Plan
 
 STAGES = ("lines", "units", "symbols", "arrays", "elements", "nests")
 _INCLUDED = re.compile(r"include\s*['\"<]([^'\">]+)", re.IGNORECASE)

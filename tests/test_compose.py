@@ -26,7 +26,8 @@ from fortrans.ir.expr import ONE, Call, Component, Expr, Name, Ref
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Allocate, Deallocate, Exit, Loop, Store
 from fortrans.remarks import Refusal
-from fortrans.transforms.compose import Plan, compose
+from fortrans.transforms.compose import compose
+from fortrans.transforms.plan import Plan
 
 EXAMPLES = 20_000 if PROFILE == "long" else 500
 OURS = frozenset("allocated huge int kind lbound len max merge min modulo not real repeat size".split())

@@ -18,7 +18,8 @@ from fortrans.ir.arrays import Scalar
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.sites import Assignment
 from fortrans.pipeline import lift
-from fortrans.transforms.compose import OURS, compose
+from fortrans.transforms.compose import compose
+from fortrans.transforms.plan import OURS
 
 SUBROUTINE = """subroutine s(a, b, c, d, e, m, v, w, x, y, n, r)
   integer, intent(in) :: n

@@ -25,7 +25,7 @@ from fortrans.ir.expr import (
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Declaration, Store
 from fortrans.ir.symbols import INTEGER
-from fortrans.transforms.lower import Piece, Span
+from fortrans.transforms.pieces import Piece, Span
 from fortrans.transforms.split import Facts, canonical
 
 READ_ONCE = frozenset({"lbound", "ubound", "size", "modulo", "max", "min", "int"})

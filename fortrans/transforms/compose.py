@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from fortrans.analysis.alias import Alias, same_object
+from fortrans.analysis.alias import Alias
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
 from fortrans.ir.arrays import (
@@ -14,7 +14,6 @@ from fortrans.ir.arrays import (
     Scalar,
     Section,
     Triplet,
-    base_name,
     element,
     path_name,
     probe,
@@ -24,55 +23,41 @@ from fortrans.ir.arrays import (
 from fortrans.ir.expr import (
     ONE,
     At,
-    Call,
     Expr,
-    ImpliedDo,
     Name,
     Op,
     Reduce,
     Ref,
-    integer,
-    names,
     walk,
 )
 from fortrans.ir.fresh import Fresh
-from fortrans.ir.nest import Allocate, Block, Declaration, Stmt, Store
+from fortrans.ir.nest import Allocate, Declaration, Store
 from fortrans.ir.sites import Assignment, Capture
-from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
+from fortrans.ir.symbols import INTEGER, Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
-from fortrans.transforms.lower import Lowering, Piece, Put, Span, declarable
-from fortrans.transforms.prune import mentioned, prune
+from fortrans.transforms.lower import Lowering
+from fortrans.transforms.pieces import Piece, Put, Span, declarable
+from fortrans.transforms.plan import (
+    Plan,
+    as_written,
+    capital,
+    conflict_in_subscripts,
+    mentions,
+    planned,
+    root,
+    same_type,
+    sized,
+)
 from fortrans.transforms.ready import prefers_rows
 from fortrans.transforms.reallocate import reallocation
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
 
-# Intrinsic procedures that emitted code may call: the scope must not give these names to others.
-OURS = frozenset(
-    "allocated huge iand ieor int ior kind lbound len max merge min mod modulo not real repeat size"
-    " ubound".split()
-)
 HIGHEST_RANK = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What replaces the statement, and what the remark says of it.
-
-    ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
-    that is there.
-    """
-
-    body: tuple[Stmt, ...]
-    code: str
-    temporaries: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    because: str = ""
-    maybe: bool = False
 
 
 @dataclass(slots=True)
@@ -108,7 +93,7 @@ class Composition:
         index = tuple(Name(span.index) for span in reversed(loops))
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
-        direct = rows and _same_type(target.type, value.type)
+        direct = rows and same_type(target.type, value.type)
         # A reduction takes the target for its own accumulators: nothing else may be there meanwhile.
         spare = rows and not isinstance(what, Reduce)
         into = target if spare and isinstance(target, Section) else None
@@ -151,15 +136,15 @@ class Composition:
         if isinstance(value, Apply):
             self.kept.append(value.intrinsic.name.upper())
         section = Section(Name(name), (), type, whole=True)
-        return Piece((Declaration(name, type),)) + _as_written(section, value), section
+        return Piece((Declaration(name, type),)) + as_written(section, value), section
 
     def _fill(self, section: Section, value: Array) -> Piece:
         match value:
             case Apply(intrinsic) if not has_rule(value):
                 self.kept.append(intrinsic.name.upper())
-                return _as_written(section, value)
+                return as_written(section, value)
             case Constructor() if not has_rule(value):
-                return _as_written(section, value)
+                return as_written(section, value)
             case _:
                 return self.store(section, value, rows=True, filling=value)
 
@@ -185,7 +170,7 @@ class Composition:
                 into is not None
                 and isinstance(origin, Apply)
                 and origin != filling
-                and _same_type(into.type, origin.type)
+                and same_type(into.type, origin.type)
                 and shape(into) == shape(origin)
                 and all(x.at == index for x in nodes)
                 and all(prefers_rows(x) if isinstance(x, Reduce) else x.body is None for x in nodes)
@@ -218,7 +203,7 @@ class Composition:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
         if isinstance(value, Apply | Constructor) and not has_rule(value):
-            what = _capital(described(value))
+            what = capital(described(value))
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
         for capture in self.site.captures:
@@ -234,7 +219,7 @@ class Composition:
             filled, copy = self.temporary(value)
             if self.site.reallocates:
                 # The left side's own sizes are gone once it is deallocated.
-                copy = replace(copy, axes=tuple(_sized(copy.base, d) for d in range(rank(copy))))
+                copy = replace(copy, axes=tuple(sized(copy.base, d) for d in range(rank(copy))))
             code, because = "FT104", reason
             body = filled + self._room(target, copy) + self.store(target, copy, rows=False)
         return self._planned(captured + body, code, because)
@@ -258,16 +243,8 @@ class Composition:
         )
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
-        for name in sorted(frozenset(n for stmt in piece.statements for n in mentioned(stmt)) & OURS):
-            if not _is_intrinsic(name, self.site.scope):
-                raise Refusal("FT406", f"'{name}' may not be the intrinsic procedure here, and is needed")
-        return Plan(
-            (prune(Block(_once_each(piece.declarations), piece.statements)),),
-            code,
-            tuple(dict.fromkeys(self.temporaries)),
-            tuple(dict.fromkeys(self.kept)),
-            because,
-            self.maybe,
+        return planned(
+            self.site.scope, piece, code, because, self.temporaries, self.kept, maybe=self.maybe
         )
 
     def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
@@ -278,7 +255,7 @@ class Composition:
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
         order = tuple(span.index for span in loops)
-        direct = _same_type(target.type, value.type) and trial._clear(target, value)
+        direct = same_type(target.type, value.type) and trial._clear(target, value)
         _, what = trial._kept(what, index, direct)
         return inside, what, frozenset(order), trial
 
@@ -291,7 +268,7 @@ class Composition:
         """(Re)allocation of the left side before it is stored, when the assignment may do it."""
         if not self.site.reallocates:
             return Piece()
-        self.captures.forget(_root(target))
+        self.captures.forget(root(target))
         return reallocation(target, shape(value), self.site.rhs)
 
     def _clear(self, target: Section, value: Array) -> bool:
@@ -307,7 +284,7 @@ class Composition:
         if isinstance(inside, Ref) and conflict_in_subscripts(inside, scope, own):
             raise Refusal("FT301", "Subscripts of the left-hand side may change while it is stored")
         if self.site.reallocates and (
-            self._reads(target, value) or _mentions(value, _root(target), scope)
+            self._reads(target, value) or mentions(value, root(target), scope)
         ):
             return f"'{path_name(target.base)}' is read on the right and may be reallocated"
         if self.site.reallocates:
@@ -331,65 +308,3 @@ def compose(site: Assignment, fresh: Fresh) -> Plan:
     with fresh_indices():
         captures = Captures(fresh, Facts(value=site.scope.constant))
         return Composition(conform(simplify(site)), captures).plan()
-
-
-def conflict_in_subscripts(target: Ref, scope: Scope, own: frozenset[str]) -> bool:
-    """Whether a vector subscript of the left-hand side may be the storage that is assigned."""
-    return any(
-        reads_target(target, subscript, scope, own)
-        for subscript in target.subscripts
-        if any(isinstance(x, Ref) for x in walk(subscript))
-    )
-
-
-def _as_written(section: Section, value: Array) -> Piece:
-    """The array by one assignment, as the user wrote it; implied DO variables need a declaration."""
-    source = as_source(value)
-    loops = [x.name for x in walk(source) if isinstance(x, ImpliedDo)]
-    return Piece(
-        tuple(Declaration(name, INTEGER) for name in dict.fromkeys(loops)),
-        (Store(as_source(section), source),),
-    )
-
-
-def _sized(base: Expr, d: int) -> Triplet:
-    return Triplet(ONE, ONE, Call("size", (base, integer(d + 1))), full=True)
-
-
-# ---- small questions --------------------------------------------------------------------
-
-
-def _same_type(x: Type, y: Type) -> bool:
-    return x.name == y.name and x.kind == y.kind and x.kind is not None and x.name != "character"
-
-
-def _root(section: Section) -> str:
-    return base_name(section.base)
-
-
-def _mentions(value: Array, root: str, scope: Scope) -> bool:
-    """Whether the value, its extents or the arguments of inquiries name the object that ``root`` is."""
-    found = set(names(as_source(value)))
-    for extent in shape(value):
-        found |= names(extent)
-    own = scope.lookup(root)
-    return root in found or any(same_object(own, scope.lookup(name)) for name in found)
-
-
-def _is_intrinsic(name: str, scope: Scope) -> bool:
-    """Whether ``name`` with arguments of intrinsic type is the intrinsic procedure."""
-    match scope.lookup(name):
-        case Intrinsic():
-            return True
-        case Generic(specifics=specifics):
-            return specifics is not None and only_derived(specifics)
-        case _:
-            return False
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _once_each(declarations: tuple[Declaration, ...]) -> tuple[Declaration, ...]:
-    return tuple(dict.fromkeys(declarations))

@@ -15,7 +15,6 @@ from fortrans.ir.expr import (
     At,
     Call,
     Expr,
-    Literal,
     Name,
     Op,
     Reduce,
@@ -28,10 +27,10 @@ from fortrans.ir.expr import (
     transform,
 )
 from fortrans.ir.fresh import Fresh
-from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
+from fortrans.ir.nest import Declaration, Exit, If, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Type
-from fortrans.remarks import Refusal
 from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, UNROLLED, Gather, masked, start
+from fortrans.transforms.pieces import Piece, Put, Span, declarable, leave
 from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, turning
 from fortrans.transforms.split import (
     Facts,
@@ -49,64 +48,7 @@ MOST_TURNS = 3
 UNROLLS = frozenset({"sum", "product", "count"})
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A loop to be opened: ``index`` from ``first`` to ``last``."""
-
-    index: str
-    first: Expr
-    last: Expr
-    concurrent: bool = True
-    step: Expr | None = None
-
-    def loop(self, body: tuple[Stmt, ...]) -> Loop:
-        """The loop around ``body``."""
-        return Loop(self.index, self.first, self.last, body, self.concurrent, self.step)
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """The element is stored; ``rows``: a reduction may accumulate in ``target`` itself."""
-
-    target: Expr
-    rows: bool = False
-
-    def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
-        return (), (Store(self.target, element),)
-
-
 Sink = Put | Gather
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Statements, and the locals they need around them."""
-
-    declarations: tuple[Declaration, ...] = ()
-    statements: tuple[Stmt, ...] = ()
-
-    def __add__(self, other: Piece) -> Piece:
-        return Piece(self.declarations + other.declarations, self.statements + other.statements)
-
-    @property
-    def body(self) -> tuple[Stmt, ...]:
-        """The statements in a BLOCK of their own when they need locals."""
-        if self.declarations:
-            return (Block(self.declarations, self.statements),)
-        return self.statements
-
-
-def declarable(type: Type, what: str) -> Type:
-    """``type`` if a local of it can be declared at the site; else raises Refusal."""
-    if type.name == "character":
-        if isinstance(type.length, Literal):
-            return replace(type, spelling=f"character(len={type.length.text})")
-        raise Refusal("FT205", f"Character length of {what} is not a constant")
-    if type.name in ("type", "class"):
-        raise Refusal("FT204", f"{what.capitalize()} is of derived type")
-    if not type.spelling or type.kind is None:
-        raise Refusal("FT203", f"Type of {what} cannot be declared here")
-    return type
 
 
 @dataclass(slots=True)
@@ -230,7 +172,7 @@ class Lowering:
             piece += Piece((gather.flag,), (Store(Name(gather.flag.name), FALSE),))
         loops = self.build(spans, element, gather)
         if reduce.op in SEARCHES:
-            loops = replace(loops, statements=_leave(loops.statements, accumulator, reduce.op))
+            loops = replace(loops, statements=leave(loops.statements, accumulator, reduce.op))
         return piece + empty + loops, accumulator
 
     def _search(self, span: Span, element: Expr, accumulator: Name, op: str, type: Type) -> Piece:
@@ -355,29 +297,3 @@ def _at_first(element: Expr, span: Span) -> Expr:
 
 def _replace(value: Expr, old: Expr, new: Expr) -> Expr:
     return transform(value, lambda x: new if x == old else None)
-
-
-def _leave(statements: tuple[Stmt, ...], accumulator: Expr, op: str) -> tuple[Stmt, ...]:
-    """The outer loops of a search are left, too, once the inner one has found."""
-    test = accumulator if op == "any" else Op(".not.", (accumulator,))
-
-    def go(stmt: Stmt, outer: bool) -> tuple[Stmt, ...]:
-        match stmt:
-            case Loop(body=body):
-                inner = tuple(s for x in body for s in go(x, True))
-                left = (If(test, (Exit(),)),) if outer else ()
-                return (replace(stmt, body=inner), *left)
-            case Block(declarations, body):
-                return (Block(declarations, tuple(s for x in body for s in go(x, outer))),)
-            case If(_, then, other) if not any(isinstance(x, Exit) for x in then):
-                return (
-                    replace(
-                        stmt,
-                        then=tuple(s for x in then for s in go(x, outer)),
-                        other=tuple(s for x in other for s in go(x, outer)),
-                    ),
-                )
-            case _:
-                return (stmt,)
-
-    return tuple(s for x in statements for s in go(x, False))

@@ -6,7 +6,7 @@ from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import Array, Section, Triplet
 from fortrans.ir.expr import Call, Expr, Op, Shape, constant, integer
 from fortrans.ir.nest import Allocate, Deallocate, If
-from fortrans.transforms.lower import Piece
+from fortrans.transforms.pieces import Piece
 
 
 def reallocation(target: Section, extents: Shape, value: Array) -> Piece:

@@ -1,0 +1,120 @@
+"""The plan for a statement, and the small questions asked while it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fortrans.analysis.alias import same_object
+from fortrans.analysis.overlap import reads_target
+from fortrans.ir.arrays import Array, Section, Triplet, base_name, shape
+from fortrans.ir.expr import ONE, Call, Expr, ImpliedDo, Ref, integer, names, walk
+from fortrans.ir.nest import Block, Declaration, Stmt, Store
+from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
+from fortrans.ir.written import as_source
+from fortrans.remarks import Refusal
+from fortrans.transforms.pieces import Piece
+from fortrans.transforms.prune import mentioned, prune
+
+# Intrinsic procedures that emitted code may call: the scope must not give these names to others.
+OURS = frozenset(
+    "allocated huge iand ieor int ior kind lbound len max merge min mod modulo not real repeat size"
+    " ubound".split()
+)
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What replaces the statement, and what the remark says of it.
+
+    ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
+    that is there.
+    """
+
+    body: tuple[Stmt, ...]
+    code: str
+    temporaries: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    because: str = ""
+    maybe: bool = False
+
+
+def planned(
+    scope: Scope,
+    piece: Piece,
+    code: str,
+    because: str = "",
+    temporaries: Sequence[str] = (),
+    kept: Sequence[str] = (),
+    maybe: bool = False,
+) -> Plan:
+    """The plan that ``piece`` is.  Raises Refusal FT406 where it needs a name that is taken."""
+    for name in sorted(frozenset(n for stmt in piece.statements for n in mentioned(stmt)) & OURS):
+        if not _is_intrinsic(name, scope):
+            raise Refusal("FT406", f"'{name}' may not be the intrinsic procedure here, and is needed")
+    return Plan(
+        (prune(Block(tuple(dict.fromkeys(piece.declarations)), piece.statements)),),
+        code,
+        tuple(dict.fromkeys(temporaries)),
+        tuple(dict.fromkeys(kept)),
+        because,
+        maybe,
+    )
+
+
+def conflict_in_subscripts(target: Ref, scope: Scope, own: frozenset[str]) -> bool:
+    """Whether a vector subscript of the left-hand side may be the storage that is assigned."""
+    return any(
+        reads_target(target, subscript, scope, own)
+        for subscript in target.subscripts
+        if any(isinstance(x, Ref) for x in walk(subscript))
+    )
+
+
+def as_written(section: Section, value: Array) -> Piece:
+    """The array by one assignment, as the user wrote it; implied DO variables need a declaration."""
+    source = as_source(value)
+    loops = [x.name for x in walk(source) if isinstance(x, ImpliedDo)]
+    return Piece(
+        tuple(Declaration(name, INTEGER) for name in dict.fromkeys(loops)),
+        (Store(as_source(section), source),),
+    )
+
+
+def sized(base: Expr, d: int) -> Triplet:
+    """The axis of a temporary whose extent is asked of it."""
+    return Triplet(ONE, ONE, Call("size", (base, integer(d + 1))), full=True)
+
+
+def same_type(x: Type, y: Type) -> bool:
+    """Whether two types are one intrinsic type of one known kind, characters apart."""
+    return x.name == y.name and x.kind == y.kind and x.kind is not None and x.name != "character"
+
+
+def root(section: Section) -> str:
+    """The name of the object that a section is of."""
+    return base_name(section.base)
+
+
+def mentions(value: Array, root: str, scope: Scope) -> bool:
+    """Whether the value, its extents or the arguments of inquiries name the object that ``root`` is."""
+    found = set(names(as_source(value)))
+    for extent in shape(value):
+        found |= names(extent)
+    own = scope.lookup(root)
+    return root in found or any(same_object(own, scope.lookup(name)) for name in found)
+
+
+def _is_intrinsic(name: str, scope: Scope) -> bool:
+    """Whether ``name`` with arguments of intrinsic type is the intrinsic procedure."""
+    match scope.lookup(name):
+        case Intrinsic():
+            return True
+        case Generic(specifics=specifics):
+            return specifics is not None and only_derived(specifics)
+        case _:
+            return False
+
+
+def capital(text: str) -> str:
+    """``text`` with a capital first."""
+    return text[:1].upper() + text[1:]

@@ -1,5 +1,5 @@
 # Short names; the two commands of README need no make.
-.PHONY: test demo bench fuzz lint types bless wheel
+.PHONY: test demo bench fuzz lint types bless readme wheel
 
 IN = source scripts/environment.sh && environment dev
 SHELL = /usr/bin/env bash
@@ -11,4 +11,5 @@ fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes 10
 lint:  ; $(IN) && ruff check .
 types: ; $(IN) && mypy
 bless: ; $(IN) && compiler && python -m pytest --bless tests/test_fixtures.py
+readme: ; $(IN) && python -m pytest -q --bless tests/test_readme.py -k 'intrinsics or example'
 wheel: ; $(IN) && python -m build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,33 +11,34 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import fortrans
 import fortrans.remarks
 from fortrans.cli import main
-from fortrans.intrinsics.registry import INTRINSICS
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TABLE = re.compile(r"(?<=<!-- intrinsics -->\n).*(?=<!-- end of intrinsics -->)", re.DOTALL)
 
 
-def intrinsics_table() -> str:
-    rows = ["| intrinsic | |", "|---|---|"]
-    for entry in sorted(INTRINSICS.values(), key=lambda entry: (not entry.composed, entry.name)):
-        signature = entry.signature.replace(" or ", "` or `")
-        rows.append(f"| `{signature}` | {'composed' if entry.composed else 'materialised'} |")
-    return "\n".join(rows) + "\n"
-
-
 def test_intrinsics(bless: bool) -> None:
     text = README.read_text("utf-8")
+    printed = CliRunner().invoke(main, ["intrinsics", "--format", "markdown"]).output
     if bless:
-        README.write_text(TABLE.sub(lambda _: intrinsics_table(), text), "utf-8")
+        README.write_text(TABLE.sub(lambda _: printed, text), "utf-8")
         return
     found = TABLE.search(text)
     assert found is not None
-    assert found.group() == intrinsics_table(), "run pytest --bless tests/test_readme.py"
+    assert found.group() == printed, "run make readme"
+
+
+def test_every_entry_has_a_rule_and_a_clause() -> None:
+    printed = json.loads(CliRunner().invoke(main, ["intrinsics", "--format", "json"]).output)
+    assert len(printed) >= 25
+    assert [row["name"] for row in printed if not (row["rule"] and row["clause"].startswith("16.9."))] == []
+    text = CliRunner().invoke(main, ["intrinsics"]).output
+    assert all(f"{row['name']} " in text and row["rule"] in text for row in printed)
 
 
 def test_every_option_is_described() -> None:
@@ -86,7 +88,7 @@ def test_the_example_is_what_fortrans_prints(bless: bool) -> None:
         text = README.read_text("utf-8")
         README.write_text(text[: after.start()] + result.text + text[after.end() :], "utf-8")
     else:
-        assert result.text == after.group(), "run pytest --bless tests/test_readme.py"
+        assert result.text == after.group(), "run make readme"
     assert fortrans.rewrite(result.text).text == result.text
 
 

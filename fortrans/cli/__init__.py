@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from fortrans import __version__
+from fortrans.cli.call import NORMAL, Call
+from fortrans.cli.program import Program, complain
 from fortrans.options import Options
 from fortrans.project import files
-from fortrans.remarks import InputError, Kind
+from fortrans.remarks import InputError
 from fortrans.report import streams, text
 from fortrans.source import Source
 
@@ -25,50 +25,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 # Whether a file can be read is found out when it is read: it costs its own line, not the run.
 _PATH = click.Path(path_type=Path, readable=False)
-_NORMAL = frozenset({Kind.PASSED, Kind.MISSED})
 
 
-class _Program(click.Group):
-    """The commands, with one form for all errors that are no file's."""
-
-    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
-        with _guarded():
-            return super().make_context(*arguments, **more)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _guarded():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _guarded() -> Iterator[None]:
-    """One line for wrong usage and for output that cannot be written; leaves with status 2."""
-    try:
-        yield
-    except click.UsageError as problem:
-        if isinstance(problem, getattr(click.exceptions, "NoArgsIsHelpError", ())):
-            raise
-        _complain(problem.format_message().rstrip("."))
-        if problem.ctx is not None:
-            click.echo(f"Try '{problem.ctx.command_path} --help' for help.", err=True)
-        sys.exit(2)
-    except OSError as problem:
-        # Errors of files have a name; without one it is a stream that could not be written.
-        if problem.filename is not None:
-            raise
-        closed = isinstance(problem, BrokenPipeError)
-        if not closed:
-            with suppress(OSError):
-                _complain(files.reason("write output", problem))
-        streams.discard()
-        sys.exit(streams.BROKEN_PIPE if closed else 2)
-
-
-def _complain(message: str) -> None:
-    click.echo(text.complaint(message, streams.coloured(sys.stderr)), err=True)
-
-
-@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="fortrans", message="%(prog)s %(version)s")
 def main() -> None:
     """Rewrite Fortran array expressions into composed DO CONCURRENT loop nests.
@@ -84,6 +43,7 @@ def main() -> None:
       fortrans check src
       fortrans explain FT301
       fortrans explain CSHIFT
+      fortrans intrinsics
     """
 
 
@@ -137,7 +97,7 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
       fortrans rewrite --diff src/solver.f90 -I src
       fortrans rewrite --in-place --no-comments src
     """
-    call = _Call.of(flags)
+    call = Call.of(flags)
     target = _target(paths, output, in_place, diff)
     inputs = call.inputs(paths, target.inside(paths) if target is not None else None)
     outputs = call.outputs(inputs, target)
@@ -172,7 +132,7 @@ def check(paths: tuple[Path, ...], **flags: Any) -> None:
       fortrans check --quiet solver.f90 && echo nothing to do
       fortrans check --all src > proposed.diff
     """
-    call = _Call.of(flags)
+    call = Call.of(flags)
     for file, result in call.results(call.inputs(paths, None)):
         try:
             _print_diff(file, result)
@@ -206,7 +166,7 @@ def show(stage: str, path: Path, context: tuple[Path, ...], everything: bool) ->
         raise click.UsageError(f"'{stage}' is not a stage, the stages are {', '.join(pipeline.STAGES)}")
     if files.is_directory(path):
         raise click.UsageError(f"'{path}' is a directory, and one file is shown at a time")
-    call = _Call(Options(all=everything), _NORMAL, context)
+    call = Call(Options(all=everything), NORMAL, context)
     for file in call.inputs([path], None):
         call.warn_of_context()
         try:
@@ -239,132 +199,28 @@ def explain(word: str | None) -> None:
     try:
         click.echo(book.explain(word))
     except LookupError as problem:
-        _complain(problem.args[0])
+        complain(problem.args[0])
         sys.exit(2)
 
 
-@dataclass(slots=True)
-class _Call:
-    """One run of a command: what was asked, what was read, what happened."""
+@main.command(short_help="List the intrinsics and what is done with each.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
+              show_default=True, help="How the table is printed.")  # fmt: skip
+def intrinsics(form: str) -> None:
+    """List the transformational intrinsics: composed, materialised or answered from the shape.
 
-    options: Options
-    kinds: frozenset[Kind]
-    context_paths: Sequence[Path]
-    verbose: bool = False
-    context: list[files.File] = field(default_factory=list)
-    tally: text.Tally = field(default_factory=text.Tally)
+    Composed: an element of the result has a formula, which is put into the expression around it.
+    Materialised: the shape is known, the result is computed as a whole, by the compiler's library.
+    Answered: the shape of the argument tells, and no element of it is evaluated.
 
-    @classmethod
-    def of(cls, flags: dict[str, Any]) -> _Call:
-        if flags["verbose"] and flags["quiet"]:
-            raise click.UsageError("Give one of -v and -q")
-        kinds = frozenset(Kind) if flags["verbose"] else _NORMAL
-        options = Options(
-            all=flags["everything"],
-            comments=flags["comments"],
-            line_length=flags["line_length"],
-            assume_intrinsics=flags["assume_intrinsics"],
-            target=flags["target"],
-            templates=flags["templates"],
-        )
-        return cls(options, frozenset() if flags["quiet"] else kinds, flags["context"], flags["verbose"])
+    \b
+    Examples:
+      fortrans intrinsics
+      fortrans intrinsics --format markdown
+    """
+    from fortrans.report import table
 
-    def inputs(self, paths: Sequence[Path], without: Path | None) -> list[files.File]:
-        """The input files that can be read; the context becomes known beside them."""
-        seen: set[str] = set()
-        read: list[files.File] = []
-        for found in self._read(paths, without, seen):
-            if isinstance(found, InputError):
-                self.fail(found)
-            else:
-                read.append(found)
-        for found in self._read(self.context_paths, None, seen):
-            if not isinstance(found, InputError):
-                self.context.append(found)
-            elif files.exists(Path(found.path)):
-                self.warn(found)
-            else:
-                self.fail(found)
-        return read
-
-    def _read(
-        self, paths: Sequence[Path], without: Path | None, seen: set[str]
-    ) -> Iterator[files.File | InputError]:
-        for found in files.find(paths, without, seen):
-            try:
-                yield found if isinstance(found, InputError) else files.read(found)
-            except InputError as problem:
-                yield problem
-
-    def warn_of_context(self) -> None:
-        """A line for each file of the context that could be read but not understood."""
-        if not (self.kinds and self.context):
-            return
-        from fortrans import pipeline
-
-        for problem in pipeline.unreadable([file.source for file in self.context]):
-            self.warn(problem)
-
-    def outputs(self, inputs: Sequence[files.File], target: files.Destination | None) -> dict[str, Path]:
-        """Where each input's text goes, by the input's path; ends the run when an input would be lost."""
-        if target is None:
-            return {file.source.path: file.entry.path for file in inputs}
-        pairs = [(file.entry, target.of(file.entry)) for file in inputs]
-        clashes = list(files.clashes([file.entry for file in (*inputs, *self.context)], pairs))
-        for problem in clashes:
-            self.fail(problem)
-        if clashes:
-            sys.exit(2)
-        return {str(entry.path): path for entry, path in pairs}
-
-    def results(self, inputs: Sequence[files.File]) -> Iterator[tuple[files.File, FileResult]]:
-        """Each input with its rewritten text; those that could not be understood are reported."""
-        if not inputs:
-            return
-        from fortrans import pipeline
-
-        self.warn_of_context()
-        sources = [file.source for file in inputs]
-        context = [file.source for file in self.context]
-        results = pipeline.rewrite_sources(sources, self.options, context)
-        try:
-            for file, result in zip(inputs, results, strict=True):
-                if isinstance(result, InputError):
-                    self.fail(result)
-                else:
-                    yield file, result
-        except InputError as problem:
-            # Not one file's fault, a template of the user's for example: there is no going on.
-            self.fail(problem)
-
-    def report(self, result: FileResult) -> None:
-        self.tally.add(result.remarks, result.output.text != result.source.text)
-        colour = streams.coloured(sys.stderr)
-        for item in result.remarks:
-            if item.kind in self.kinds:
-                click.echo(text.remark(item, colour), err=True, color=colour)
-        if self.verbose:
-            click.echo(text.work(result.source, result.remarks, result.seconds), err=True)
-
-    def fail(self, problem: InputError) -> None:
-        self.tally.errors += 1
-        colour = streams.coloured(sys.stderr)
-        click.echo(text.error(problem, colour), err=True, color=colour)
-
-    def warn(self, problem: InputError) -> None:
-        """A file of the context that could not be read: its modules are not known, no more."""
-        if self.kinds:
-            colour = streams.coloured(sys.stderr)
-            kind = "directory" if files.is_directory(Path(problem.path)) else "file"
-            line = text.warning(problem, f"context {kind} could not be read", colour)
-            click.echo(line, err=True, color=colour)
-
-    def finish(self, would: bool) -> None:
-        """Print the summary; leave with status 2 when anything went wrong."""
-        if self.kinds:
-            click.echo(text.paint(self.tally.summary(would), 1, streams.coloured(sys.stderr)), err=True)
-        if self.tally.errors:
-            sys.exit(2)
+    click.echo(table.PRINTERS[form](table.rows()))
 
 
 def _target(

@@ -1,0 +1,145 @@
+"""One run of a command that reads files: what was asked, what was read, what happened."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fortrans.options import Options
+from fortrans.project import files
+from fortrans.remarks import InputError, Kind
+from fortrans.report import streams, text
+
+if TYPE_CHECKING:
+    from fortrans.pipeline import FileResult
+
+NORMAL = frozenset({Kind.PASSED, Kind.MISSED})
+
+
+@dataclass(slots=True)
+class Call:
+    """One run of a command: what was asked, what was read, what happened."""
+
+    options: Options
+    kinds: frozenset[Kind]
+    context_paths: Sequence[Path]
+    verbose: bool = False
+    context: list[files.File] = field(default_factory=list)
+    tally: text.Tally = field(default_factory=text.Tally)
+
+    @classmethod
+    def of(cls, flags: dict[str, Any]) -> Call:
+        if flags["verbose"] and flags["quiet"]:
+            raise click.UsageError("Give one of -v and -q")
+        kinds = frozenset(Kind) if flags["verbose"] else NORMAL
+        options = Options(
+            all=flags["everything"],
+            comments=flags["comments"],
+            line_length=flags["line_length"],
+            assume_intrinsics=flags["assume_intrinsics"],
+            target=flags["target"],
+            templates=flags["templates"],
+        )
+        return cls(options, frozenset() if flags["quiet"] else kinds, flags["context"], flags["verbose"])
+
+    def inputs(self, paths: Sequence[Path], without: Path | None) -> list[files.File]:
+        """The input files that can be read; the context becomes known beside them."""
+        seen: set[str] = set()
+        read: list[files.File] = []
+        for found in self._read(paths, without, seen):
+            if isinstance(found, InputError):
+                self.fail(found)
+            else:
+                read.append(found)
+        for found in self._read(self.context_paths, None, seen):
+            if not isinstance(found, InputError):
+                self.context.append(found)
+            elif files.exists(Path(found.path)):
+                self.warn(found)
+            else:
+                self.fail(found)
+        return read
+
+    def _read(
+        self, paths: Sequence[Path], without: Path | None, seen: set[str]
+    ) -> Iterator[files.File | InputError]:
+        for found in files.find(paths, without, seen):
+            try:
+                yield found if isinstance(found, InputError) else files.read(found)
+            except InputError as problem:
+                yield problem
+
+    def warn_of_context(self) -> None:
+        """A line for each file of the context that could be read but not understood."""
+        if not (self.kinds and self.context):
+            return
+        from fortrans import pipeline
+
+        for problem in pipeline.unreadable([file.source for file in self.context]):
+            self.warn(problem)
+
+    def outputs(self, inputs: Sequence[files.File], target: files.Destination | None) -> dict[str, Path]:
+        """Where each input's text goes, by the input's path; ends the run when an input would be lost."""
+        if target is None:
+            return {file.source.path: file.entry.path for file in inputs}
+        pairs = [(file.entry, target.of(file.entry)) for file in inputs]
+        clashes = list(files.clashes([file.entry for file in (*inputs, *self.context)], pairs))
+        for problem in clashes:
+            self.fail(problem)
+        if clashes:
+            sys.exit(2)
+        return {str(entry.path): path for entry, path in pairs}
+
+    def results(self, inputs: Sequence[files.File]) -> Iterator[tuple[files.File, FileResult]]:
+        """Each input with its rewritten text; those that could not be understood are reported."""
+        if not inputs:
+            return
+        from fortrans import pipeline
+
+        self.warn_of_context()
+        sources = [file.source for file in inputs]
+        context = [file.source for file in self.context]
+        results = pipeline.rewrite_sources(sources, self.options, context)
+        try:
+            for file, result in zip(inputs, results, strict=True):
+                if isinstance(result, InputError):
+                    self.fail(result)
+                else:
+                    yield file, result
+        except InputError as problem:
+            # Not one file's fault, a template of the user's for example: there is no going on.
+            self.fail(problem)
+
+    def report(self, result: FileResult) -> None:
+        self.tally.add(result.remarks, result.output.text != result.source.text)
+        colour = streams.coloured(sys.stderr)
+        for item in result.remarks:
+            if item.kind in self.kinds:
+                click.echo(text.remark(item, colour), err=True, color=colour)
+        if self.verbose:
+            click.echo(text.work(result.source, result.remarks, result.seconds), err=True)
+
+    def fail(self, problem: InputError) -> None:
+        self.tally.errors += 1
+        colour = streams.coloured(sys.stderr)
+        click.echo(text.error(problem, colour), err=True, color=colour)
+
+    def warn(self, problem: InputError) -> None:
+        """A file of the context that could not be read: its modules are not known, no more."""
+        if self.kinds:
+            colour = streams.coloured(sys.stderr)
+            kind = "directory" if files.is_directory(Path(problem.path)) else "file"
+            line = text.warning(problem, f"context {kind} could not be read", colour)
+            click.echo(line, err=True, color=colour)
+
+    def finish(self, would: bool) -> None:
+        """Print the summary; leave with status 2 when anything went wrong."""
+        if self.kinds:
+            click.echo(text.paint(self.tally.summary(would), 1, streams.coloured(sys.stderr)), err=True)
+        if self.tally.errors:
+            sys.exit(2)

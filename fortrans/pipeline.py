@@ -214,9 +214,10 @@ def answer(
             site = lift(program, executable, place, scopes, fresh)
             assert site is not None
         fresh.reserve(words)
+        site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
         if not options.all:
             profit.check(site, options.target)
-        plan = compose(site, fresh)
+        plan = compose(site, fresh, options)
         if not options.all:
             profit.check_plan(site, plan.code, plan.maybe, options.target)
     except Refusal as refusal:

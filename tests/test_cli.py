@@ -322,6 +322,7 @@ def test_options_reach_the_pipeline(here: Path, pipeline: Pipeline) -> None:
     Path("t").mkdir()
     run("rewrite", "s.f90")
     flags = "--all --no-comments --line-length 100 --assume-intrinsics --target flang --templates t"
+    flags += " --stack-limit 64 --stack-arrays --no-realloc-lhs"
     run("rewrite", "s.f90", *flags.split())
     run("check", "s.f90", "--all")
     assert [options for _, options, _ in pipeline.calls] == [
@@ -333,6 +334,9 @@ def test_options_reach_the_pipeline(here: Path, pipeline: Pipeline) -> None:
             assume_intrinsics=True,
             target="flang",
             templates="t",
+            stack_limit=64,
+            stack_arrays=True,
+            realloc_lhs=False,
         ),
         Options(all=True),
     ]

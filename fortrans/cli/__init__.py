@@ -12,7 +12,7 @@ import click
 from fortrans import __version__
 from fortrans.cli.call import NORMAL, Call
 from fortrans.cli.program import Program, complain
-from fortrans.options import Options
+from fortrans.options import STACK_LIMIT, Options
 from fortrans.project import files
 from fortrans.remarks import InputError
 from fortrans.report import streams, text
@@ -65,6 +65,15 @@ def _rewriting(command: _Command) -> _Command:
                          show_default=True, help="The compiler whose measurements decide what pays."),
             click.option("--templates", type=click.Path(exists=True, file_okay=False),
                          help="A folder with templates of your own, looked in first."),
+            click.option("--stack-limit", type=click.IntRange(min=0), default=STACK_LIMIT, metavar="BYTES",
+                         show_default=True, help="Temporaries of constant shape are on the stack up to this"
+                         " size, all those of a statement together; larger ones are allocated."),
+            click.option("--stack-arrays", is_flag=True,
+                         help="Put every temporary on the stack, as the compiler's -fstack-arrays does."),
+            click.option("--realloc-lhs/--no-realloc-lhs", default=True, show_default=True,
+                         help="Whether assignment (re)allocates its left side. Say no for a program compiled"
+                         " with -fno-realloc-lhs: left sides are taken to be allocated, with the shape of"
+                         " the right side."),
             click.option("-v", "--verbose", is_flag=True,
                          help="Print a line for each file, too: its size and the time it took."),
             click.option("-q", "--quiet", is_flag=True, help="Print errors only."),

@@ -44,6 +44,9 @@ class Call:
             assume_intrinsics=flags["assume_intrinsics"],
             target=flags["target"],
             templates=flags["templates"],
+            stack_limit=flags["stack_limit"],
+            stack_arrays=flags["stack_arrays"],
+            realloc_lhs=flags["realloc_lhs"],
         )
         return cls(options, frozenset() if flags["quiet"] else kinds, flags["context"], flags["verbose"])
 

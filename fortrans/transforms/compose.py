@@ -28,6 +28,7 @@ from fortrans.ir.expr import (
     Op,
     Reduce,
     Ref,
+    Shape,
     walk,
 )
 from fortrans.ir.fresh import Fresh
@@ -35,6 +36,7 @@ from fortrans.ir.nest import Allocate, Declaration, Store
 from fortrans.ir.sites import Assignment, Capture
 from fortrans.ir.symbols import INTEGER, Type
 from fortrans.ir.written import as_source
+from fortrans.options import Options
 from fortrans.remarks import Refusal
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
@@ -53,11 +55,13 @@ from fortrans.transforms.plan import (
     sized,
 )
 from fortrans.transforms.ready import prefers_rows
-from fortrans.transforms.reallocate import reallocation
+from fortrans.transforms.reallocate import grows, movable, own_bounds, reallocation, taken_over
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
+from fortrans.transforms.storage import Stack
 
 HIGHEST_RANK = 15
+_DEFAULTS = Options()
 
 
 @dataclass(slots=True)
@@ -66,6 +70,7 @@ class Composition:
 
     site: Assignment
     captures: Captures
+    stack: Stack = field(default_factory=Stack)
     indices: tuple[str, ...] = ()
     maybe: bool = False
     made: dict[Array, Section] = field(default_factory=dict)
@@ -115,20 +120,30 @@ class Composition:
         indices = self.indices[: len(extents)]
         return tuple(Span(j, ONE, extent) for j, extent in reversed(list(zip(indices, extents))))
 
-    def temporary(self, value: Array, stem: str = "tmp") -> tuple[Piece, Section]:
-        """An allocated temporary filled with ``value``."""
-        type = declarable(value.type, "a temporary")
+    def temporary(
+        self,
+        value: Array,
+        stem: str = "tmp",
+        type: Type | None = None,
+        heap: bool = False,
+        lower: Shape | None = None,
+    ) -> tuple[Piece, Section]:
+        """A temporary filled with ``value``; of another ``type``, values are converted.
+
+        ``heap``: it is allocated, whatever its size, with these ``lower`` bounds.
+        """
+        type = declarable(type or value.type, "a temporary")
         name = self.fresh.name(stem)
         self.own.add(name)
         extents = shape(value)
         if not extents:
             return self._scalar(name, type, value)
-        section = Section(
-            Name(name), tuple(Triplet(ONE, ONE, extent, full=True) for extent in extents), type, whole=True
-        )
-        made = Piece(
-            (Declaration(name, type, extents, allocatable=True),), (Allocate(Name(name), extents),)
-        )
+        pairs = zip(lower or (ONE,) * len(extents), extents, strict=True)
+        axes = tuple(Triplet(first, ONE, extent, full=True) for first, extent in pairs)
+        section = Section(Name(name), axes, type, whole=True)
+        stack = not heap and self.stack.takes(type, extents, self.captures.facts.value, self.site.scope)
+        room = () if stack else (Allocate(Name(name), extents, lower),)
+        made = Piece((Declaration(name, type, extents, allocatable=not stack),), room)
         return made + self._fill(section, value), section
 
     def _scalar(self, name: str, type: Type, value: Array) -> tuple[Piece, Section]:
@@ -216,12 +231,12 @@ class Composition:
         if reason is None:
             body = self._room(target, value) + self.store(target, value, rows=self._clear(target, value))
         else:
-            filled, copy = self.temporary(value)
-            if self.site.reallocates:
-                # The left side's own sizes are gone once it is deallocated.
-                copy = replace(copy, axes=tuple(sized(copy.base, d) for d in range(rank(copy))))
             code, because = "FT104", reason
-            body = filled + self._room(target, copy) + self.store(target, copy, rows=False)
+            if self.site.reallocates:
+                body = self._replaced(target, value)
+            else:
+                filled, copy = self.temporary(value)
+                body = filled + self.store(target, copy, rows=False)
         return self._planned(captured + body, code, because)
 
     def _evaluated(self, capture: Capture) -> Piece:
@@ -264,6 +279,22 @@ class Composition:
         what = element(value, index if rank(value) else ())
         return reads_target(element(target, index), what, self.site.scope, frozenset(self.own))
 
+    def _replaced(self, target: Section, value: Array) -> Piece:
+        """The value in a temporary, which the left side takes over when its shape changes.
+
+        A left side that keeps its shape keeps its bounds and its storage: pointers may be
+        associated with it.
+        """
+        moves = movable(target.type)
+        type = target.type if moves else None
+        filled, made = self.temporary(value, type=type, heap=True, lower=own_bounds(self.site.rhs))
+        if not moves:
+            # The left side's own sizes are gone once it is deallocated.
+            made = replace(made, axes=tuple(sized(made.base, d) for d in range(rank(made))))
+            return filled + self._room(target, made) + self.store(target, made, rows=False)
+        copied = Piece() if grows(target, shape(value)) else self.store(target, made, rows=False)
+        return filled + taken_over(target, made, value, copied)
+
     def _room(self, target: Section, value: Array) -> Piece:
         """(Re)allocation of the left side before it is stored, when the assignment may do it."""
         if not self.site.reallocates:
@@ -303,8 +334,8 @@ class Composition:
         return None
 
 
-def compose(site: Assignment, fresh: Fresh) -> Plan:
+def compose(site: Assignment, fresh: Fresh, options: Options = _DEFAULTS) -> Plan:
     """The plan for an assignment.  Raises Refusal."""
     with fresh_indices():
         captures = Captures(fresh, Facts(value=site.scope.constant))
-        return Composition(conform(simplify(site)), captures).plan()
+        return Composition(conform(simplify(site)), captures, Stack.of(options)).plan()

@@ -9,17 +9,18 @@ from fortrans.analysis.alias import same_object
 from fortrans.analysis.overlap import reads_target
 from fortrans.ir.arrays import Array, Section, Triplet, base_name, shape
 from fortrans.ir.expr import ONE, Call, Expr, ImpliedDo, Ref, integer, names, walk
-from fortrans.ir.nest import Block, Declaration, Stmt, Store
+from fortrans.ir.nest import Declaration, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.pieces import Piece
 from fortrans.transforms.prune import mentioned, prune
+from fortrans.transforms.storage import scoped
 
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
 OURS = frozenset(
-    "allocated huge iand ieor int ior kind lbound len max merge min mod modulo not real repeat size"
-    " ubound".split()
+    "allocated huge iand ieor int ior kind lbound len max merge min mod modulo move_alloc not real"
+    " repeat size ubound".split()
 )
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def planned(
         if not _is_intrinsic(name, scope):
             raise Refusal("FT406", f"'{name}' may not be the intrinsic procedure here, and is needed")
     return Plan(
-        (prune(Block(tuple(dict.fromkeys(piece.declarations)), piece.statements)),),
+        (prune(scoped(tuple(dict.fromkeys(piece.declarations)), piece.statements)),),
         code,
         tuple(dict.fromkeys(temporaries)),
         tuple(dict.fromkeys(kept)),

@@ -59,5 +59,5 @@ def mentioned(stmt: Stmt) -> frozenset[str]:
             return of(target, *shape, *(lower or ()), source)
         case Deallocate(target):
             return of(target)
-        case CallStmt(_, args):
-            return of(*args)
+        case CallStmt(name, args):
+            return of(*args) | {name}

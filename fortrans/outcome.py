@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fortrans.ir.nest import Block, If, Loop, Stmt
-from fortrans.ir.sites import Assignment, Place
+from fortrans.ir.sites import Assignment, Condition, Place
 from fortrans.options import Options
 from fortrans.remarks import Kind, Refusal, Remark
-from fortrans.source import Edit
+from fortrans.source import Edit, Span
 
 if TYPE_CHECKING:
     from fortrans.emit.style import Style
-    from fortrans.frontend.units import Program
+    from fortrans.frontend.units import Executable, Program
     from fortrans.pipeline import Answer
     from fortrans.transforms.plan import Plan
 
@@ -41,13 +41,38 @@ def done(site: Assignment, plan: Plan) -> str:
     kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
     count = sum(map(_nests, plan.body))
     loops = "one loop nest" if count == 1 else f"{count} loop nests"
-    message = f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}"
+    return f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}" + _notes(plan)
+
+
+def done_condition(site: Condition, plan: Plan) -> str:
+    """What a remark says of a rewritten condition."""
+    from fortrans.analysis.profit import work
+
+    found = dict.fromkeys(name for leaf in site.leaves for name in work(leaf.site.rhs).names)
+    composed = [name for name in found if name not in plan.kept]
+    count = sum(map(_nests, plan.body))
+    loops = "one loop nest" if count == 1 else f"{count} loop nests"
+    what = _listed(composed) if composed else "the expression"
+    return f"Condition composes {what} into {loops if count else 'scalar statements'}" + _notes(plan)
+
+
+def _notes(plan: Plan) -> str:
     notes = []
     if plan.because:
         notes.append(f"through a temporary, since {plan.because}")
     if plan.temporaries:
         notes.append(f"{_listed(plan.temporaries)} evaluated once")
-    return message + "".join(f", {note}" for note in notes)
+    return "".join(f", {note}" for note in notes)
+
+
+def ends_of(program: Program, executable: Executable) -> tuple[Span, ...]:
+    """The line that ends the IF construct which a statement opens, where END BLOCK must follow it."""
+    from fortrans.frontend.conditions import construct_of
+
+    if executable.kind != "if then":
+        return ()
+    last = construct_of(program, executable).last
+    return (Span(last, last),)
 
 
 def _nests(stmt: Stmt) -> int:
@@ -72,8 +97,6 @@ def render_all(
     program: Program, passed: Sequence[Answer], style: Style, options: Options
 ) -> tuple[list[Edit], dict[int, Answer]]:
     """The edits, and the answers that turned out not to be printable."""
-    from fortrans.emit.layout import render
-
     edits: list[Edit] = []
     refused: dict[int, Answer] = {}
     groups: dict[int, list[Answer]] = {}
@@ -82,30 +105,51 @@ def render_all(
     for group in groups.values():
         texts: dict[int, str] = {}
         for answer in group:
-            assert answer.plan is not None
             place = answer.place
             if len(group) > 1:
                 # Each is printed by itself; the first one carries the lines as they were.
                 first = answer is group[0]
                 place = replace(place, before=(), after=(), original=place.original if first else ())
                 place = replace(place, comments=place.comments if first else ())
-            template = "reduction" if answer.plan.code == "FT102" else "assignment"
             try:
-                edit = render(place, answer.plan.body, style, options, template=template)
+                edit, *more = render_answer(program, answer, place, style, options)
             except (Refusal, TypeError, ValueError) as problem:
                 if options.strict and not isinstance(problem, Refusal):
                     raise
                 refusal = problem if isinstance(problem, Refusal) else fault(problem)
-                refused[id(answer)] = replace(
-                    answer, plan=None, remark=missed(program, answer.place, refusal)
-                )
+                remark = missed(program, answer.place, refusal)
+                refused[id(answer)] = replace(answer, plan=None, condition=None, remark=remark)
                 continue
             texts[answer.executable.statement.ordinal] = edit.text
+            edits += more
             if len(group) == 1:
                 edits.append(edit)
         if len(group) > 1 and texts:
             edits.append(_joined(program, group[0], texts))
     return edits, refused
+
+
+def render_answer(
+    program: Program, answer: Answer, place: Place, style: Style, options: Options
+) -> tuple[Edit, ...]:
+    """The edits for one answer; the first one is of the statement itself."""
+    from fortrans.emit.conditions import Opening, render_condition
+    from fortrans.emit.layout import render
+    from fortrans.frontend.conditions import head
+
+    plan = answer.plan
+    if answer.condition is None:
+        assert plan is not None
+        template = "reduction" if plan.code == "FT102" else "assignment"
+        return (render(place, plan.body, style, options, template=template),)
+    found = head(answer.executable)
+    assert found is not None
+    ends = ends_of(program, answer.executable)
+    opening = Opening(found.form, found.name, found.label, found.action, ends[0].last if ends else None)
+    tested = answer.condition
+    assert tested.test is not None
+    then = plan.body if plan else None
+    return render_condition(place, opening, tested.body, tested.test, style, options, then)
 
 
 def _joined(program: Program, first: Answer, texts: dict[int, str]) -> Edit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from fortrans.ir.sites import Assignment, Place
 from fortrans.ir.symbols import Symbol
 from fortrans.ir.written import as_source
 from fortrans.options import Options
-from fortrans.outcome import done, fault, missed, render_all
+from fortrans.outcome import done, done_condition, ends_of, fault, missed, render_all
 from fortrans.remarks import InputError, Kind, Refusal, Remark
 from fortrans.source import Edit, Source
 
@@ -50,12 +51,21 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was decided about one candidate: a plan, or none; and the one remark about it."""
+    """What was decided about one candidate: a plan, or none; and the one remark about it.
+
+    ``condition`` is the plan for the condition before an assignment, or for a condition alone.
+    """
 
     executable: Executable
     place: Place
     remark: Remark
     plan: Plan | None = None
+    condition: Plan | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether anything is rewritten."""
+        return self.plan is not None or self.condition is not None
 
 
 _DEFAULTS = Options()
@@ -136,7 +146,7 @@ def _file_name(path: str) -> str:
 
 def _rewrite(program: Program, modules: ModuleIndex, options: Options, host: str | None) -> FileResult:
     answers = list(answer_all(program, modules, options, host))
-    passed = [answer for answer in answers if answer.plan is not None]
+    passed = [answer for answer in answers if answer.passed]
     edits: list[Edit] = []
     if passed:
         from fortrans.emit.style import detect
@@ -197,37 +207,100 @@ def answer(
     program: Program, executable: Executable, scopes: Scopes, fresh: Fresh, options: Options
 ) -> Answer | None:
     """The plan for one candidate, or the reason there is none; None when it has no array work."""
-    from fortrans.analysis import profit
-    from fortrans.transforms.compose import compose
-
     place = program.place(executable)
     try:
-        if not options.all and not _worth_reading(executable, scopes, fresh):
-            return None
-        site = lift(program, executable, place, scopes, fresh)
-        if site is None:
-            return None
-        # Bounds and kinds may come from modules, with names that the program unit never writes.
-        words = vocabulary(site)
-        if fresh.clashes(words):
-            fresh = Fresh(identifiers(program, executable.unit.program_unit) | words)
-            site = lift(program, executable, place, scopes, fresh)
-            assert site is not None
-        fresh.reserve(words)
-        site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
-        if not options.all:
-            profit.check(site, options.target)
-        plan = compose(site, fresh, options)
-        if not options.all:
-            profit.check_plan(site, plan.code, plan.maybe, options.target)
+        return _decide(program, executable, place, scopes, fresh, options)
     except Refusal as refusal:
         return Answer(executable, place, missed(program, place, refusal))
     except Exception as problem:  # The one place where a fault of our own costs a statement, not the run.
         if options.strict:
             raise
         return Answer(executable, place, missed(program, place, fault(problem)))
-    remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, done(site, plan))
-    return Answer(executable, place, remark, plan)
+
+
+def _decide(
+    program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh, options: Options
+) -> Answer | None:
+    """As ``answer``; raises Refusal."""
+    from fortrans.frontend.candidates import conditional, transforms
+
+    conditions = conditional(executable)
+    found = None
+    if executable.kind == "assignment":
+        try:
+            found = _assignment(program, executable, place, scopes, fresh, options)
+        except Refusal:
+            if not conditions or transforms(executable.statement.text):
+                raise
+    if found is None:
+        return _condition(program, executable, place, scopes, fresh, options) if conditions else None
+    site, plan = found
+    tested: Answer | None = None
+    if conditions:
+        # The names in the assignment's locals are taken: it stands inside the condition's BLOCK.
+        with suppress(Refusal):
+            tested = _condition(program, executable, place, scopes, fresh, options)
+    message = done(site, plan) + (", its condition too" if tested else "")
+    remark = Remark(program.source.path, place.span, plan.code, Kind.PASSED, message)
+    return Answer(executable, place, remark, plan, tested.condition if tested else None)
+
+
+def _assignment(
+    program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh, options: Options
+) -> tuple[Assignment, Plan] | None:
+    from fortrans.analysis import profit
+    from fortrans.transforms.compose import compose
+
+    if not options.all and not _worth_reading(executable, scopes, fresh):
+        return None
+    site = lift(program, executable, place, scopes, fresh)
+    if site is None:
+        return None
+    # Bounds and kinds may come from modules, with names that the program unit never writes.
+    words = vocabulary(site)
+    if fresh.clashes(words):
+        fresh = Fresh(identifiers(program, executable.unit.program_unit) | words)
+        site = lift(program, executable, place, scopes, fresh)
+        assert site is not None
+    fresh.reserve(words)
+    site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
+    if not options.all:
+        profit.check(site, options.target)
+    plan = compose(site, fresh, options)
+    if not options.all:
+        profit.check_plan(site, plan.code, plan.maybe, options.target)
+    return site, plan
+
+
+def _condition(
+    program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh, options: Options
+) -> Answer | None:
+    """The plan for the condition of a statement; raises Refusal."""
+    from fortrans.analysis import profit
+    from fortrans.frontend.conditions import lift_condition
+    from fortrans.transforms.conditions import compose_condition
+
+    scope = scopes.at(executable)
+    site = lift_condition(program, executable, place, scope, fresh)
+    if site is None:
+        return None
+    words = frozenset(word for leaf in site.leaves for word in vocabulary(leaf.site))
+    words -= names(site.target.value)
+    if fresh.clashes(words):
+        fresh = Fresh(identifiers(program, executable.unit.program_unit) | words)
+        site = lift_condition(program, executable, place, scope, fresh)
+        assert site is not None
+    fresh.reserve(words)
+    for leaf in site.leaves:
+        _check_implicit(leaf.site)
+    if not options.all:
+        site = profit.paying(site, options.target)
+    plan = compose_condition(site, fresh, options)
+    also = ends_of(program, executable)
+    remark = Remark(
+        program.source.path, place.span, plan.code, Kind.PASSED, done_condition(site, plan), also
+    )
+    return Answer(executable, place, remark, condition=plan)
 
 
 def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool:

@@ -29,13 +29,17 @@ class Safety(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One sentence about the statement at ``span`` of ``path``."""
+    """One sentence about the statement at ``span`` of ``path``.
+
+    ``also`` are the lines of other statements that were edited with it (the end of its construct).
+    """
 
     path: str
     span: Span
     code: str
     kind: Kind
     message: str
+    also: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.path}:{self.span.first}: {self.code} [{self.kind.value}] {self.message}"

@@ -9,7 +9,8 @@ from dataclasses import replace
 from fortrans.emit import printer
 from fortrans.emit.style import Spelling
 from fortrans.frontend import units
-from fortrans.frontend.candidates import Candidates
+from fortrans.frontend.candidates import Candidates, conditional
+from fortrans.frontend.conditions import lift_condition
 from fortrans.frontend.entities import Entity
 from fortrans.frontend.modules import index
 from fortrans.frontend.resolve import Scopes, resolve
@@ -18,6 +19,7 @@ from fortrans.intrinsics import fresh_indices
 from fortrans.ir.arrays import Array, Scalar, element, rank, shape
 from fortrans.ir.expr import At, Call, Expr, Keyword, Name, Range, Reduce, Select, transform
 from fortrans.ir.fresh import Fresh
+from fortrans.ir.sites import Assignment
 from fortrans.ir.symbols import DerivedType, Generic, Procedure, Symbol, Unresolved
 from fortrans.ir.written import as_source
 from fortrans.options import Options
@@ -120,24 +122,32 @@ def _sites(program: units.Program, scopes: Scopes, stage: str) -> Iterator[str]:
     for executable in Candidates(program, scopes):
         place = program.place(executable)
         where = f"{place.span.first}:"
+        fresh = Fresh(words(program.source.text))
+        found: list[Assignment] = []
         try:
-            fresh = Fresh(words(program.source.text))
-            site = lift(program, executable, place, scopes, fresh)
+            if executable.kind == "assignment":
+                site = lift(program, executable, place, scopes, fresh)
+                found += [] if site is None else [site]
+            if conditional(executable):
+                test = lift_condition(program, executable, place, scopes.at(executable), fresh)
+                found += [] if test is None else [leaf.site for leaf in test.leaves]
         except Refusal as refusal:
             yield f"{where} {refusal.code} {refusal.message}"
-            continue
-        if site is None:
-            continue
-        for capture in site.captures:
-            yield f"{where} {capture.name} = {_text(capture.value)}"
-        if stage == "arrays":
-            yield f"{where} {_array(site.lhs)} = {_array(site.rhs)}"
-        else:
-            with fresh_indices():
-                index_ = tuple(Name(f"j{d + 1}") for d in range(rank(site.lhs)))
-                braces = f"{{{', '.join(x.id for x in index_)}}}" if index_ else ""
-                value = element(site.rhs, index_ if rank(site.rhs) else ())
-                yield f"{where} {_text(as_source(site.lhs))}{braces} => {_text(value)}"
+        for site in found:
+            yield from (f"{where} {text}" for text in _site(site, stage))
+
+
+def _site(site: Assignment, stage: str) -> Iterator[str]:
+    for capture in site.captures:
+        yield f"{capture.name} = {_text(capture.value)}"
+    if stage == "arrays":
+        yield f"{_array(site.lhs)} = {_array(site.rhs)}"
+        return
+    with fresh_indices():
+        index_ = tuple(Name(f"j{d + 1}") for d in range(rank(site.lhs)))
+        braces = f"{{{', '.join(x.id for x in index_)}}}" if index_ else ""
+        value = element(site.rhs, index_ if rank(site.rhs) else ())
+        yield f"{_text(as_source(site.lhs))}{braces} => {_text(value)}"
 
 
 def _array(array: Array) -> str:
@@ -172,8 +182,8 @@ def _printable(expr: Expr) -> Expr:
 
 
 def _nests(program: units.Program, scopes: Scopes, options: Options) -> Iterator[str]:
-    from fortrans.emit.layout import render
     from fortrans.emit.style import detect
+    from fortrans.outcome import render_answer
     from fortrans.pipeline import answer
 
     style = detect(program.source)
@@ -181,9 +191,8 @@ def _nests(program: units.Program, scopes: Scopes, options: Options) -> Iterator
         found = answer(program, executable, scopes, Fresh(words(program.source.text)), options)
         if found is None:
             continue
-        if found.plan is None:
-            yield str(found.remark)
-            continue
         yield str(found.remark)
-        place = replace(found.place, before=(), after=())
-        yield render(place, found.plan.body, style, options).text.rstrip("\n")
+        if found.passed:
+            place = replace(found.place, before=(), after=())
+            edit, *_ = render_answer(program, found, place, style, options)
+            yield edit.text.rstrip("\n")

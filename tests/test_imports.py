@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "report": BASE | {"intrinsics"},
     "outcome": ALL | {"pipeline"},
     "pipeline": ALL | {"outcome", "stages"},
-    "stages": ALL | {"pipeline"},
+    "stages": ALL | {"outcome", "pipeline"},
     "project": ALL | {"pipeline"},
     "verify": ALL | {"pipeline", "project", "report"},
     "cli": BASE | {"options", "pipeline", "project", "report", "fortrans"},

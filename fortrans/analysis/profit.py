@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
@@ -19,7 +19,7 @@ from fortrans.ir.arrays import (
     rank,
 )
 from fortrans.ir.expr import Call, Op, constant, names, walk
-from fortrans.ir.sites import Assignment
+from fortrans.ir.sites import Assignment, Condition, Decision, Leaf, Test
 from fortrans.remarks import Refusal
 
 REDUCTIONS = frozenset(
@@ -119,6 +119,30 @@ def check(site: Assignment, target: str) -> None:
             "FT602",
             f"{site.rhs.intrinsic.name.upper()} alone is left to the compiler, which does it as well",
         )
+
+
+def paying(site: Condition, target: str) -> Condition:
+    """The condition with the parts that do not pay left as they are; raises Refusal when none does."""
+    refusals: list[Refusal] = []
+
+    def go(test: Test) -> Test:
+        match test:
+            case Leaf(source, assigned):
+                try:
+                    check(assigned, target)
+                except Refusal as refusal:
+                    refusals.append(refusal)
+                    return source
+                return test
+            case Decision(op, left, right):
+                return Decision(op, go(left), go(right))
+            case _:
+                return test
+
+    tested = go(site.test)
+    if len(refusals) == len(site.leaves):
+        raise refusals[0]
+    return replace(site, test=tested)
 
 
 def _composed(apply: Apply) -> bool:

@@ -33,33 +33,49 @@ def render(
     ``options.line_length``, InputError when a user's template fails.
     """
     spelling = spelling or spelling_at(place, style)
-    labelled = _LABEL.match(place.original[0]) if place.original else None
-    if labelled and place.before:
-        # The label is another statement's, so the front end did not count it as blanks.
-        place = replace(place, indent=re.sub(r"\d", " ", labelled[0]))
+    own = labelled(place)
+    place = unlabelled(place, own)
     inner = place.indent if place.condition is None else place.indent + style.step
     site = SiteView(
         indent=place.indent,
         step=style.step,
-        comments=_comments(place, options),
-        before=_before(place, labelled),
-        label=_label(place, labelled),
+        comments=comments(place, options),
+        before=before_of(place, own),
+        label=label_of(place, own),
         condition=place.condition,
         body=views(plan, spelling, options.line_length - len(inner), len(style.step)),
         after=tuple(place.indent + text for text in place.after),
     )
     text = environment.run(template, options.templates, style.upper, site=site)
-    newline = _newline(place, style)
-    folded = [
+    return folded(text, place, style, options)
+
+
+def folded(text: str, place: Place, style: Style, options: Options) -> Edit:
+    """The edit that puts ``text`` at ``place``, long lines continued.  Raises Refusal (FT103)."""
+    newline = newline_of(place, style)
+    lines = [
         part
         for line in text.removesuffix("\n").split("\n")
         for part in continuation.fold(line, options.line_length, style.step)
     ]
     ended = not place.original or place.original[-1].endswith("\n")
-    return Edit(place.span, newline.join(folded) + (newline if ended else ""))
+    return Edit(place.span, newline.join(lines) + (newline if ended else ""))
 
 
-def _newline(place: Place, style: Style) -> str:
+def labelled(place: Place) -> re.Match[str] | None:
+    """The label in front of the first line, with the blanks around it."""
+    return _LABEL.match(place.original[0]) if place.original else None
+
+
+def unlabelled(place: Place, label: re.Match[str] | None) -> Place:
+    """The place with an indentation of blanks, when a label stands before another statement of the line."""
+    if label and place.before:
+        # The label is another statement's, so the front end did not count it as blanks.
+        return replace(place, indent=re.sub(r"\d", " ", label[0]))
+    return place
+
+
+def newline_of(place: Place, style: Style) -> str:
     """The line end of the statement itself; a file may hold both."""
     for line in place.original:
         if line.endswith("\n"):
@@ -67,29 +83,29 @@ def _newline(place: Place, style: Style) -> str:
     return style.newline
 
 
-def _before(place: Place, labelled: re.Match[str] | None) -> tuple[str, ...]:
+def before_of(place: Place, label: re.Match[str] | None) -> tuple[str, ...]:
     """The statements that came first on the line; the line's label stays where it was."""
     if not place.before:
         return ()
     first, *rest = place.before
-    if labelled:
-        first = labelled[0] + re.sub(rf"\A{labelled[1]}[ \t]+", "", first)
+    if label:
+        first = label[0] + re.sub(rf"\A{label[1]}[ \t]+", "", first)
     else:
         first = place.indent + first
     return (first, *(place.indent + text for text in rest))
 
 
-def _label(place: Place, labelled: re.Match[str] | None) -> str:
+def label_of(place: Place, label: re.Match[str] | None) -> str:
     """The statement's label, with the blanks before it and behind it."""
     if place.label is None:
         return ""
-    if labelled and not place.before:
-        return labelled[0]
+    if label and not place.before:
+        return label[0]
     blanks = " " * (len(place.label) + 1)
     return f"{place.indent.removesuffix(blanks)}{place.label} "
 
 
-def _comments(place: Place, options: Options) -> tuple[str, ...]:
+def comments(place: Place, options: Options) -> tuple[str, ...]:
     """The original statement as comment lines, or else the comments that stood in it."""
     if not options.comments:
         return tuple(place.indent + _inert(text) for text in place.comments)

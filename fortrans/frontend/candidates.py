@@ -31,8 +31,10 @@ class Candidates:
 
     def __iter__(self) -> Iterator[Executable]:
         for executable in self._program.executables():
-            plain = executable.kind == "assignment" and not executable.statement.sentinel
-            if plain and self._is_candidate(executable):
+            if executable.statement.sentinel:
+                continue
+            plain = executable.kind == "assignment" and self._is_candidate(executable)
+            if plain or conditional(executable):
                 yield executable
 
     def _is_candidate(self, executable: Executable) -> bool:
@@ -64,6 +66,16 @@ class Candidates:
 def transforms(text: str) -> bool:
     """Whether a name of a transformational intrinsic is referenced in ``text``."""
     return any(name.lower() in INTRINSICS for name in _REFERENCE.findall(text))
+
+
+_UNREAD = frozenset({"assignment", "unknown", "include"})
+
+
+def conditional(executable: Executable) -> bool:
+    """Whether a statement other than an assignment, or the condition before one, has such a reference."""
+    if executable.condition is not None and transforms(_STRING.sub("''", executable.condition)):
+        return True
+    return executable.kind not in _UNREAD and transforms(_STRING.sub("''", executable.statement.text))
 
 
 def sides(text: str) -> tuple[str, str]:
@@ -102,3 +114,9 @@ def allowed(executable: Executable) -> None:
         raise Refusal("FT007", "Assignments in FORALL are not rewritten yet")
     if statement.label is not None and statement.label in unit.block_labels:
         raise Refusal("FT006", f"Statement ends the DO loop with label {statement.label}")
+    for construct in executable.constructs:
+        # Lines of its own for this statement would give the opening a line of its own, too.
+        opening = construct.opening
+        tests = construct.kind in ("if", "do while") and transforms(opening.text)
+        if opening.span == statement.span and tests:
+            raise Refusal("FT009", "Statement shares its line with a condition that holds array work")

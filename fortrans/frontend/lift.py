@@ -249,7 +249,7 @@ def lift_target(lhs: Expr, scope: Scope, fresh: Fresh) -> Section | Scalar:
 
 def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fresh) -> Assignment | None:
     """The Site of ``lhs = rhs``; None when neither side has array work.  Raises Refusal."""
-    _check_order(lhs, rhs, scope)
+    check_order(lhs, rhs, scope)
     lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)
     target = designator(lhs, lifting)
     value = lifting.lift(rhs)
@@ -281,7 +281,7 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates)
 
 
-def _check_order(lhs: Expr, rhs: Expr, scope: Scope) -> None:
+def check_order(lhs: Expr, rhs: Expr, scope: Scope) -> None:
     """Raise Refusal for several impure references: captures would not keep their order (SEMANTICS 2)."""
     impure = 0
     for x in (*walk(lhs), *walk(rhs)):

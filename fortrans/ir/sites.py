@@ -63,4 +63,61 @@ class Assignment:
     reallocates: bool = False
 
 
-Site = Assignment
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A part of a condition with array work, as the assignment of it to a logical local.
+
+    ``source`` is the part as the user wrote it.
+    """
+
+    source: Expr
+    site: Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``left .and. right`` or ``left .or. right``: ``right`` is evaluated only where ``left`` decides not.
+
+    The standard leaves that open (10.1.7); programs guard a reference so (``n > 0 .and. any(...)``).
+    """
+
+    op: str
+    left: Test
+    right: Test
+
+
+Test = Leaf | Decision | Expr
+"""A condition; an ``Expr`` is a part without array work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The condition of an IF statement, an IF construct or a DO WHILE, evaluated where it stands.
+
+    ``target`` is the logical local that the leaves assign.  ``encloses``: what the test reads must
+    live until the construct ends.
+    """
+
+    place: Place
+    scope: Scope
+    test: Test
+    target: Scalar
+    encloses: bool = False
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The parts with array work, in the order of their evaluation."""
+        return _leaves(self.test)
+
+
+def _leaves(test: Test) -> tuple[Leaf, ...]:
+    match test:
+        case Leaf():
+            return (test,)
+        case Decision(_, left, right):
+            return _leaves(left) + _leaves(right)
+        case _:
+            return ()
+
+
+Site = Assignment | Condition

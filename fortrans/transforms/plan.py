@@ -28,7 +28,7 @@ class Plan:
     """What replaces the statement, and what the remark says of it.
 
     ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
-    that is there.
+    that is there.  ``test`` is what is left of a condition, once ``body`` (one BLOCK) has run.
     """
 
     body: tuple[Stmt, ...]
@@ -37,6 +37,7 @@ class Plan:
     kept: tuple[str, ...] = ()
     because: str = ""
     maybe: bool = False
+    test: Expr | None = None
 
 
 def planned(

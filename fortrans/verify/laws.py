@@ -33,10 +33,13 @@ def _find(part: list[str], lines: list[str], start: int) -> int | None:
 def untouched(source: Source, output: Source, remarks: Sequence[Remark]) -> str | None:
     """Every line outside the statements reported as PASSED stands in the output, as it was.
 
+    The ends of constructs that were edited with their opening count as such statements.
+
     The lines between two such statements stand together and in order; those before the first
     begin the output and those after the last end it.
     """
-    spans = [remark.span for remark in remarks if remark.kind is Kind.PASSED]
+    passed = [remark for remark in remarks if remark.kind is Kind.PASSED]
+    spans = [span for remark in passed for span in (remark.span, *remark.also)]
     lines = output.lines
     if not spans:
         return None if lines == source.lines else "Lines changed and no remark says so"

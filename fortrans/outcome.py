@@ -32,10 +32,12 @@ def fault(problem: Exception) -> Refusal:
 
 def done(site: Assignment, plan: Plan) -> str:
     """What a remark says of a rewritten statement."""
+    from fortrans.analysis.moving import kept_packs
     from fortrans.analysis.profit import work
     from fortrans.ir.arrays import Scalar, path_name
 
-    composed = [name for name in work(site.rhs).names if name not in plan.kept]
+    before = tuple(name for pack in kept_packs(site) for name in work(pack).names)
+    composed = [x for x in dict.fromkeys(work(site.rhs).names + before) if x not in plan.kept]
     what = _listed(composed) if composed else "the expression"
     name = path_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
     kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"

@@ -192,7 +192,7 @@ def vocabulary(site: Assignment) -> frozenset[str]:
     """
     captured = tuple((c.type, c.value, c.array) for c in site.captures)
     text = _KEY.sub("", repr((site.lhs, site.rhs, captured)).lower())
-    own = {capture.name for capture in site.captures}
+    own = {name for capture in site.captures for name in (capture.name, capture.count)}
     return frozenset(_IDENTIFIER.findall(text)) - own
 
 

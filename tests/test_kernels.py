@@ -30,6 +30,8 @@ EXPECTED = {
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
         flux maxval.2 maxval_composed
         maxval_rank3.2 maxval_rank3.3 mean minval.2 minval_spread nine_points norm normalise outer_gauss
+        pack_composed pack_flat pack_join pack_scaled pack_section pack_section_composed unpack_composed
+        unpack_matrix
         outer_product outer_product_allocatable outer_product_explicit outer_separable product.2
         product_vector rank1_update reshape_fold_composed reshape_order_composed second_difference
         self_add_sums self_centre self_normalise self_rows seven_points shift_merge
@@ -38,6 +40,7 @@ EXPECTED = {
         transpose_shift transpose_spread upwind variance
     """,
     "FT102": """
+        packed_any packed_mask_sum packed_max packed_size packed_sum
         scalar_all_sorted scalar_count_rows scalar_max_row_sum
         scalar_quadratic scalar_ring scalar_sum_shift
     """,
@@ -54,7 +57,8 @@ EXPECTED = {
     "FT602": """
         count.1 cshift cshift_rank1 maxval_mask
         eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
-        norm.1 packed_sum
+        norm.1 pack_allocatable pack_mask pack_matrix pack_rare pack_vector
+        unpack_field unpack_mask
         product.1 reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
         scalar_norm scalar_sum_product self_accumulate sum_exp sum_products.1 sum_squares.1
         scalar_trace_transposed self_cshift self_scale self_symmetric self_transpose softmax_vector spread

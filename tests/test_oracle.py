@@ -247,18 +247,25 @@ class World:
         if not extents and self.chance():
             given = {}
             inner = tuple(self.number(0, 3) for _ in range(self.number(1, 3)))
+        packed = (not given or given == {"dim": self.constant(1)}) and not extents and self.chance()
         if type == "logical":
-            return self.called(
-                self.pick(*LOGICAL_REDUCTIONS), mask=self.array(inner, type, depth), **given
-            )
+            mask = self.packed(inner, type, depth) if packed else self.array(inner, type, depth)
+            return self.called(self.pick(*LOGICAL_REDUCTIONS), mask=mask, **given)
         if type == "integer" and self.number(0, 4) == 0:
-            return self.called("count", mask=self.array(inner, "logical", depth), **given)
+            mask = self.packed(inner, "logical", depth) if packed else self.array(inner, "logical", depth)
+            return self.called("count", mask=mask, **given)
+        if packed:
+            name = self.pick(*(REDUCTIONS if type == "integer" else REDUCTIONS[:2]))
+            return self.called(name, array=self.packed(inner, type, min(depth, 1)), **given)
         if self.chance():
             given["mask"] = self.mask(inner, depth - 1)
         name = self.pick(*(REDUCTIONS if type == "integer" else REDUCTIONS[:2]))
         if name in ("iall", "iany", "iparity"):
             return self.called(name, array=self.array(inner, type, min(depth, 1)), **given)
         return self.called(name, array=self.array(inner, type, depth), **given)
+
+    def packed(self, extents: Shape, type: str, depth: int) -> Array:
+        return apply("pack", (self.array(extents, type, depth), self.mask(extents, depth - 1)))
 
     def elemental(self, extents: Shape, type: str, depth: int) -> Array:
         def operand(kind: str) -> Array:

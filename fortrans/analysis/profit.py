@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fortrans.analysis.moving import counter_pays, kept_packs, moved, takes_packed
 from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
     Apply,
@@ -96,17 +97,25 @@ def _item_applies(item: Array | Implied) -> Iterator[Apply]:
 
 def check(site: Assignment, target: str) -> None:
     """Raise Refusal FT6xx when the compiler does as well with the statement as it stands."""
+    packs = kept_packs(site)
     found = work(site.rhs).applies
-    if not found:
+    if not found and not packs:
         raise elementwise()
     _check_division(site.rhs)
     if target != "gfortran":
+        return
+    if (whole := moved(site)) is not None:
+        if not counter_pays(site, whole):
+            what = whole.intrinsic.name.upper()
+            raise Refusal("FT602", f"{what} alone is left to the compiler, which does it as well")
         return
     costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
     if any(x.intrinsic.name == "matmul" for x in found) and all(
         x.intrinsic.name == "spread" and _bare(x) for x in costly
     ):
         raise Refusal("FT603", "MATMUL takes the time here, adding a SPREAD to it saves next to none")
+    if packs or any(map(takes_packed, costly)):
+        return
     if any(_searches_composed(x) for x in found):
         raise Refusal("FT603", "The extreme of composed reals is found as fast by the library")
     if not costly:
@@ -155,6 +164,8 @@ def _costly(apply: Apply) -> bool:
     name = apply.intrinsic.name
     if name in INLINE or not _composed(apply):
         return False
+    if takes_packed(apply):
+        return True
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
         return False
@@ -202,6 +213,8 @@ def check_plan(site: Assignment, code: str, maybe: bool, target: str) -> None:
     """
     if code != "FT104" or target != "gfortran" or not isinstance(site.lhs, Section):
         return
+    if moved(site) is not None:
+        raise Refusal("FT603", "The library's PACK and UNPACK take a temporary as well")
     costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
     shifts = all(apply.intrinsic.name in SHIFTS for apply in costly)
     saves = site.reallocates or maybe

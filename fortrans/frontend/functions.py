@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.arguments import kept_array, may_be_absent, split
+from fortrans.frontend.packs import OF_PACKED, reduced, taken
 from fortrans.frontend.user_functions import generic_reference, user_reference
 from fortrans.intrinsics.elemental import ELEMENTAL, KIND_POSITION, elemental_type, with_kind
 from fortrans.intrinsics.entry import clipped
+from fortrans.intrinsics.packing import Taken, packed
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -105,7 +107,8 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
             continue
         dummies = INTRINSICS[name].required + INTRINSICS[name].optional
         position = len(positional)
-        lifted = _settled_argument(value, key or (dummies[position : position + 1] or ("",))[0], lifting)
+        dummy = key or (dummies[position : position + 1] or ("",))[0]
+        lifted = _settled_argument(value, dummy, lifting, name in OF_PACKED)
         if may_be_absent(value, lifting):
             absent.append(lifted)
         if key is None:
@@ -116,6 +119,7 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     for dummy, lifted in args.items():
         if dummy not in INTRINSICS[name].required and any(lifted is x for x in absent):
             raise Refusal("FT402", f"Argument '{dummy}' of {name.upper()} is OPTIONAL and may be absent")
+    reduced(name, args, lifting)
     given = args.get("dim")
     if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
         args["dim"] = Scalar(integer(known), INTEGER)
@@ -133,7 +137,9 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         args["kind"] = Scalar(kind, INTEGER)
     apply = Apply(entry, args, type)
     if any(isinstance(x, Reduce | Select | At) for extent in shape(apply) for x in walk(extent)):
-        # PACK: only the result itself tells its size.
+        # Only the result itself tells its size.
+        if packed(apply) is not None:
+            return taken(apply, lifting)
         return kept_array(as_source(apply), type, rank(apply), lifting)
     return apply
 
@@ -180,8 +186,9 @@ def _default_integer(array: Array, lifting: Lifting) -> Scalar:
     return Scalar(value if type.kind == 4 else Call("int", (value,)), INTEGER)
 
 
-def _settled_argument(value: Expr, dummy: str, lifting: Lifting) -> Array:
-    lifted = lifting.lift(value)
+def _settled_argument(value: Expr, dummy: str, lifting: Lifting, reduction: bool) -> Array:
+    operand = reduction and dummy in ("array", "mask")
+    lifted = lifting.unsized(value) if operand else lifting.lift(value)
     if isinstance(lifted, Scalar):
         return lifting.settle(lifted)
     if not rank(lifted) and dummy in EXTENTS:
@@ -219,7 +226,7 @@ def _elemental(call: Call, lifting: Lifting) -> Array:
             kind = value
             continue
         keys.append(key)
-        operands.append(lifting.lift(value))
+        operands.append(lifting.unsized(value))
     if not operands:
         raise Refusal("FT401", f"'{name.upper()}' has no arguments")
     if any(x.type.name in ("type", "class") for x in operands):
@@ -243,7 +250,9 @@ def _elemental(call: Call, lifting: Lifting) -> Array:
     conformable(name.upper(), tuple(operands))
     settled = tuple(lifting.settle(x) for x in operands)
     keywords = (*keys, *trailing_keys)
-    return Elemental(name, (*settled, *trailing), type, keywords=keywords if any(keywords) else ())
+    return lifting.elemental(
+        Elemental(name, (*settled, *trailing), type, keywords=keywords if any(keywords) else ())
+    )
 
 
 def _same_length(operands: Sequence[Array]) -> None:
@@ -271,7 +280,10 @@ def _inquiry(call: Call, lifting: Lifting) -> Array:
         raise Refusal("FT403", f"'{name.upper()}' with KIND= is not composed")
     type = INQUIRY_TYPES[name]
     if type is None or name == "size":
-        argument = lifting.lift(args[0][1])
+        argument = lifting.unsized(args[0][1])
+        pack = packed(argument)
+        if pack is not None and name == "size" and rank(pack.args["mask"]):
+            return Apply(Taken(), {"mask": pack.args["mask"]}, INTEGER)
         if type is None:
             type = argument.type
         elif len(args) == 2 and not isinstance(argument, Scalar):

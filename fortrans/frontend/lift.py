@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fortrans.frontend.constructors import constructor
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.functions import reference
+from fortrans.frontend.packs import outward, sized
 from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
 from fortrans.intrinsics.inquiry import INQUIRIES
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
@@ -73,12 +74,16 @@ class Lifting:
             self.scope, self.locals = scope, names_
 
     def lift(self, expr: Expr) -> Array:
-        """The array expression (or Scalar) that ``expr`` is.  Raises Refusal."""
+        """The array expression (or Scalar) that ``expr`` is, of a size that can be told.  Raises Refusal."""
+        return sized(self.unsized(expr), self)
+
+    def unsized(self, expr: Expr) -> Array:
+        """As ``lift``, but it may be a PACK whose size only its mask tells."""
         match expr:
             case Literal(text):
                 return Scalar(expr, literal_type(text, self.scope))
             case Op(op, args):
-                return self._operation(op, tuple(map(self.lift, args)))
+                return self._operation(op, tuple(map(self.unsized, args)))
             case Name() | Component() | Substring():
                 return self._object(expr)
             case Ref(Name(id), subscripts):
@@ -112,8 +117,14 @@ class Lifting:
         if all(isinstance(x, Scalar) for x in operands):
             return Scalar(Op(op, tuple(x.value for x in operands if isinstance(x, Scalar))), type)
         conformable(op, operands)
-        settled = tuple(self.settle(x) for x in operands)
-        return Elemental(op, settled, type, operator=True)
+        return self.elemental(Elemental(op, tuple(map(self.settle, operands)), type, operator=True))
+
+    def elemental(self, operation: Elemental) -> Array:
+        """An operation with its settled operands, PACKs taken out of it or evaluated before it."""
+        moved = outward(operation)
+        if moved is not operation:
+            return moved
+        return replace(operation, operands=tuple(sized(x, self) for x in operation.operands))
 
     def settle(self, array: Array) -> Array:
         """A scalar operand as it may stand in a loop: itself when it keeps its value, else captured."""
@@ -252,7 +263,7 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     check_order(lhs, rhs, scope)
     lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)
     target = designator(lhs, lifting)
-    value = lifting.lift(rhs)
+    value = lifting.unsized(rhs)
     if isinstance(target, Scalar) and isinstance(value, Scalar):
         return None
     if isinstance(target, Scalar) and rank(value):

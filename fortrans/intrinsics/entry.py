@@ -173,6 +173,8 @@ def nonnegative(extent: Expr) -> bool:
 
 def _natural(atom: Expr) -> bool:
     match atom:
+        case Name(natural=True):
+            return True
         case Call("size" | "count" | "len" | "len_trim" | "abs" | "rank", _):
             return True
         case Call("max", args):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fortrans.intrinsics.entry import Args, Entry, size
 from fortrans.intrinsics.reductions import Count
-from fortrans.ir.arrays import Apply, element, rank, shape
+from fortrans.ir.arrays import Apply, Array, element, rank, shape
 from fortrans.ir.expr import ZERO, Literal, Select, Shape
 from fortrans.ir.symbols import INTEGER, Type
 
@@ -37,6 +37,17 @@ class Pack(Entry):
 
     def type(self, args: Args) -> Type:
         return args["array"].type
+
+
+class Taken(Count):
+    """SIZE(PACK(X, m)) => COUNT(m)"""
+
+
+def packed(array: Array) -> Apply | None:
+    """``array`` if it is a PACK without VECTOR, whose size only its mask tells."""
+    if isinstance(array, Apply) and array.intrinsic.name == "pack" and "vector" not in array.args:
+        return array
+    return None
 
 
 class Unpack(Entry):

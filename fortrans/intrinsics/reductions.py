@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fortrans.intrinsics.entry import Args, Entry, indices_for, inserted, without
 from fortrans.intrinsics.types import default_integer
-from fortrans.ir.arrays import Apply, element, rank, shape
+from fortrans.ir.arrays import Apply, Array, element, rank, shape
 from fortrans.ir.expr import Expr, Index, Literal, Reduce, Shape
 from fortrans.ir.symbols import Type
 
@@ -12,7 +12,7 @@ from fortrans.ir.symbols import Type
 class Reduction(Entry):
     """OP(X, DIM=d, MASK=m){...} => OP over k in 1..n_d of X{..., k, ...} where m{..., k, ...}
 
-    Without DIM, over all subscripts, the first varying fastest.
+    Without DIM, over all subscripts, the first varying fastest.  OP(PACK(X, m)) => OP(X, MASK=m).
     """
 
     def check(self, args: Args) -> None:
@@ -35,9 +35,12 @@ class Reduction(Entry):
 
     def element(self, index: Index, apply: Apply) -> Expr:
         args = apply.args
-        operand = args[self.operand]
+        operand, mask = args[self.operand], self._masked(args)
+        dim = self.dimension(args, rank(operand))
+        if mask is None and not dim and (pack := _packed(operand)) is not None:
+            # Its elements are those of ARRAY, in the same order, where MASK holds.
+            operand, mask, dim = pack.args["array"], pack.args["mask"], None
         extents = shape(operand)
-        dim = self.dimension(args, len(extents))
         if dim is None:
             inner: Index = indices_for(apply, index, len(extents))
             indices = tuple(zip(indices_for(apply, index, len(extents)), extents))
@@ -50,17 +53,26 @@ class Reduction(Entry):
             self.type(args),
             indices,
             element(operand, inner),
-            self._mask(args, inner),
+            _mask(mask, inner),
             apply,
             index,
         )
 
-    def _mask(self, args: Args, index: Index) -> Expr | None:
-        if self.operand == "mask" or "mask" not in args:
-            return None
-        mask = args["mask"]
-        value = element(mask, index if rank(mask) else ())
-        return None if value == Literal(".true.") else value
+    def _masked(self, args: Args) -> Array | None:
+        return None if self.operand == "mask" else args.get("mask")
+
+
+def _packed(array: Array) -> Apply | None:
+    if isinstance(array, Apply) and array.intrinsic.name == "pack" and "vector" not in array.args:
+        return array
+    return None
+
+
+def _mask(mask: Array | None, index: Index) -> Expr | None:
+    if mask is None:
+        return None
+    value = element(mask, index if rank(mask) else ())
+    return None if value == Literal(".true.") else value
 
 
 class Sum(Reduction):

@@ -220,6 +220,17 @@ def element(array: Array, index: Index) -> Expr:
             return At(array, index, None)
 
 
+def plain(array: Array) -> bool:
+    """Whether an element takes no more than elementwise work on designators."""
+    match array:
+        case Elemental(operands=operands):
+            return all(map(plain, operands))
+        case Apply() | Constructor() | Reference():
+            return False
+        case _:
+            return True
+
+
 def probe(array: Array) -> Index:
     """Subscripts under names that no program has: to look at what an element is made of."""
     return tuple(Name(f"%{d}") for d in range(rank(array)))

@@ -6,7 +6,7 @@ Names are lower case throughout; ``emit`` restores the user's spelling when it p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable or named constant, lower case."""
+    """A variable or named constant, lower case.  ``natural``: it is a local of ours, never negative."""
 
     id: str
+    natural: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

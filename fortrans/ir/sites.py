@@ -37,7 +37,8 @@ class Capture:
     """A value evaluated once, before the nest: ``name = value``.
 
     ``rank`` is 0 for a scalar; the result of a user's array function has its own.  ``array`` is
-    the value as a rank-0 array expression (a reduction), to be composed in its turn.
+    the value as an array expression (a reduction, a PACK), to be composed in its turn; ``count`` is
+    the local that tells how many elements a PACK has.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Capture:
     value: Expr
     rank: int = 0
     array: Array | None = None
+    count: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ TRUE, FALSE, ZERO = Literal(".true."), Literal(".false."), Literal("0")
 SEARCHES = frozenset({"any", "all"})
 EXTREMES = frozenset({"maxval", "minval"})
 MASK = ".mask."
+DRAW = ".draw."
 UNROLLED = 4
 
 
@@ -158,3 +159,27 @@ class Gather:
     def flag(self) -> Declaration | None:
         """The declaration of ``seen``."""
         return None if self.seen is None else Declaration(self.seen, LOGICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """The element is stored as the next one: ``counter`` advances, then ``target`` is subscripted by it.
+
+    Of an element ``DRAW (mask, taken, other)`` the counter advances where ``mask`` holds, and tells
+    ``taken`` which element of a vector it is.
+    """
+
+    target: Expr
+    counter: str
+
+    def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
+        count = Name(self.counter)
+        advance = Store(count, add(count, ONE))
+        if isinstance(element, Op) and element.op == DRAW:
+            mask, taken, other = element.args
+            return (), (
+                If(mask, (advance, Store(self.target, taken)), (Store(self.target, other),)),
+            )
+        mask_, value = unmask(element)
+        statements = (advance, Store(self.target, value))
+        return (), statements if mask_ is None else (If(mask_, statements),)

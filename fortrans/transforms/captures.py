@@ -112,15 +112,15 @@ class Captures:
             case Call("size", (_, dim)):
                 local = self._local(f"n{constant(dim) or ''}")
                 made.append((local, call))
-                self._learn(Name(local))
+                self.learn(Name(local))
                 return Name(local)
             case Call("modulo", (_, modulus)):
                 local = self._local("shift")
                 made.append((local, call))
                 extent = modulus.args[0] if isinstance(modulus, Call) and modulus.name == "max" else modulus
-                self._learn(Name(local))
+                self.learn(Name(local))
                 if self.facts.holds(extent, ZERO):
-                    self._learn(sub(extent, Name(local)))
+                    self.learn(sub(extent, Name(local)))
                 return Name(local)
             case Call("max", (low, Call("min", (high, _)))):
                 # EOSHIFT's shift, limited to the extent both ways.
@@ -128,7 +128,7 @@ class Captures:
                 made.append((local, call))
                 if self.facts.holds(high, ZERO):
                     # The extent of a section can be negative as it is written, and then limits nothing.
-                    self._learn(sub(Name(local), low), sub(high, Name(local)))
+                    self.learn(sub(Name(local), low), sub(high, Name(local)))
                 return Name(local)
             case _:
                 local = self._local("limit")
@@ -140,7 +140,8 @@ class Captures:
         self.own.add(name)
         return name
 
-    def _learn(self, *natural: Expr) -> None:
+    def learn(self, *natural: Expr) -> None:
+        """Know that these integers are not negative."""
         self.facts = replace(self.facts, natural=(*self.facts.natural, *natural))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from fortrans.analysis.alias import Alias
@@ -32,16 +33,18 @@ from fortrans.ir.expr import (
     walk,
 )
 from fortrans.ir.fresh import Fresh
-from fortrans.ir.nest import Allocate, Declaration, Store
+from fortrans.ir.nest import Allocate, Declaration, If, Store
 from fortrans.ir.sites import Assignment, Capture
 from fortrans.ir.symbols import INTEGER, Type
 from fortrans.ir.written import as_source
 from fortrans.options import Options
 from fortrans.remarks import Refusal
+from fortrans.transforms.accumulate import Gather, Push
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
 from fortrans.transforms.lower import Lowering
+from fortrans.transforms.pack import assigned, fill, moves, needed, operand
 from fortrans.transforms.pieces import Piece, Put, Span, declarable
 from fortrans.transforms.plan import (
     Plan,
@@ -88,13 +91,19 @@ class Composition:
     # ---- a store with all it needs ----------------------------------------------
 
     def store(
-        self, target: Section | Scalar, value: Array, rows: bool, filling: Array | None = None
+        self,
+        target: Section | Scalar,
+        value: Array,
+        rows: bool,
+        filling: Array | None = None,
+        first: Expr = ONE,
     ) -> Piece:
         """``target = value`` where nothing read can be stored too early.
 
-        ``rows``: accumulating in the target itself is allowed.  ``filling``: see ``keep``.
+        ``rows``: accumulating in the target itself is allowed.  ``filling``: see ``keep``.  ``first``:
+        where rank-1 arrays begin.
         """
-        loops = self._loops(target, value)
+        loops = self._loops(target, value, first)
         index = tuple(Name(span.index) for span in reversed(loops))
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
@@ -110,15 +119,38 @@ class Composition:
         nest = lowering.build(loops, canonical(what), put)
         return Piece(declared) + before + captured + nest
 
-    def _loops(self, target: Section | Scalar, value: Array) -> tuple[Span, ...]:
+    def sequence(
+        self,
+        extents: Shape,
+        inside: Callable[[tuple[Name, ...]], tuple[Push | Gather, Expr]],
+        test: Expr | None = None,
+    ) -> Piece:
+        """Loops in array element order around what ``inside`` makes of their indices, if ``test`` holds."""
+        loops = tuple(replace(span, concurrent=False) for span in self._spans(extents))
+        index = tuple(Name(span.index) for span in reversed(loops))
+        sink, what = inside(index)
+        place = sink.target if isinstance(sink, Push) else sink.into
+        before, what = self._kept(what, index, rows=False)
+        declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
+        captured, loops, place, what = self.captures.take(loops, place, what)
+        sink = replace(sink, target=place) if isinstance(sink, Push) else sink
+        nest = Lowering(self.fresh, self.captures.facts).build(loops, canonical(what), sink)
+        if test is not None:
+            nest = Piece((), (If(test, nest.body),))
+        return Piece(declared) + before + captured + nest
+
+    def _loops(self, target: Section | Scalar, value: Array, first: Expr = ONE) -> tuple[Span, ...]:
         extents = shape(target)
         if self.site.reallocates and target == self.site.lhs:
             extents = shape(value)
+        return self._spans(extents, first)
+
+    def _spans(self, extents: Shape, first: Expr = ONE) -> tuple[Span, ...]:
         if not self.indices:
             # One set serves all nests of the statement: each is closed before the next one opens.
             self.indices = self.fresh.numbered("j", HIGHEST_RANK)
         indices = self.indices[: len(extents)]
-        return tuple(Span(j, ONE, extent) for j, extent in reversed(list(zip(indices, extents))))
+        return tuple(Span(j, first, extent) for j, extent in reversed(list(zip(indices, extents))))
 
     def temporary(
         self,
@@ -155,6 +187,8 @@ class Composition:
 
     def _fill(self, section: Section, value: Array) -> Piece:
         match value:
+            case Apply() if moves(value) is not None:
+                return fill(self, section, value)
             case Apply(intrinsic) if not has_rule(value):
                 self.kept.append(intrinsic.name.upper())
                 return as_written(section, value)
@@ -217,19 +251,23 @@ class Composition:
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
-        if isinstance(value, Apply | Constructor) and not has_rule(value):
+        moving_ = moves(value)
+        if moving_ is None and isinstance(value, Apply | Constructor) and not has_rule(value):
             what = capital(described(value))
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
-        for capture in self.site.captures:
+        for capture in self.site.captures if moving_ is None else needed(self.site, moving_):
             captured += self._evaluated(capture)
         if isinstance(target, Scalar):
             piece = captured + self.store(target, value, rows=False)
             return self._planned(piece, "FT102", "")
+        if moving_ is not None:
+            body, because = assigned(self, target, moving_)
+            return self._planned(captured + body, "FT104" if because else "FT101", because)
         code, because = "FT101", ""
         reason = self._needs_temporary(target, value)
         if reason is None:
-            body = self._room(target, value) + self.store(target, value, rows=self._clear(target, value))
+            body = self.room(target, shape(value)) + self.store(target, value, rows=self.clear(target, value))
         else:
             code, because = "FT104", reason
             if self.site.reallocates:
@@ -249,6 +287,8 @@ class Composition:
                 declared = Piece((Declaration(capture.name, type),))
                 return declared + self.store(Scalar(name, type), capture.array, rows=False)
             return Piece((Declaration(capture.name, type),), (Store(name, capture.value),))
+        if isinstance(capture.array, Apply):
+            return operand(self, capture.name, capture.array, capture.count)
         type = declarable(capture.type, "a function result")
         shape_ = (ONE,) * capture.rank
         return Piece(
@@ -270,7 +310,7 @@ class Composition:
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
         order = tuple(span.index for span in loops)
-        direct = same_type(target.type, value.type) and trial._clear(target, value)
+        direct = same_type(target.type, value.type) and trial.clear(target, value)
         _, what = trial._kept(what, index, direct)
         return inside, what, frozenset(order), trial
 
@@ -291,18 +331,18 @@ class Composition:
         if not moves:
             # The left side's own sizes are gone once it is deallocated.
             made = replace(made, axes=tuple(sized(made.base, d) for d in range(rank(made))))
-            return filled + self._room(target, made) + self.store(target, made, rows=False)
+            return filled + self.room(target, shape(made)) + self.store(target, made, rows=False)
         copied = Piece() if grows(target, shape(value)) else self.store(target, made, rows=False)
         return filled + taken_over(target, made, value, copied)
 
-    def _room(self, target: Section, value: Array) -> Piece:
+    def room(self, target: Section, extents: Shape) -> Piece:
         """(Re)allocation of the left side before it is stored, when the assignment may do it."""
         if not self.site.reallocates:
             return Piece()
         self.captures.forget(root(target))
-        return reallocation(target, shape(value), self.site.rhs)
+        return reallocation(target, extents, self.site.rhs)
 
-    def _clear(self, target: Section, value: Array) -> bool:
+    def clear(self, target: Section, value: Array) -> bool:
         """Whether nothing that the value needs reads the target, so that it may hold what is half done."""
         seen = function_may_read(element(target, probe(target)), as_source(value), self.site.scope)
         return seen is None and not self._reads(target, value)

@@ -29,7 +29,16 @@ from fortrans.ir.expr import (
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Declaration, Exit, If, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Type
-from fortrans.transforms.accumulate import EXTREMES, FALSE, SEARCHES, UNROLLED, Gather, masked, start
+from fortrans.transforms.accumulate import (
+    EXTREMES,
+    FALSE,
+    SEARCHES,
+    UNROLLED,
+    Gather,
+    Push,
+    masked,
+    start,
+)
 from fortrans.transforms.pieces import Piece, Put, Span, declarable, leave
 from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, turning
 from fortrans.transforms.split import (
@@ -48,7 +57,7 @@ MOST_TURNS = 3
 UNROLLS = frozenset({"sum", "product", "count"})
 
 
-Sink = Put | Gather
+Sink = Put | Gather | Push
 
 
 @dataclass(slots=True)
@@ -270,7 +279,7 @@ class Lowering:
             return canonical(substitute(x, {index: once.index}))
 
         match sink:
-            case Put(target):
+            case Put(target) | Push(target):
                 sink = replace(sink, target=at(target))
             case Gather(into=into):
                 sink = replace(sink, into=at(into), leave=False)

@@ -59,7 +59,7 @@ def _nonnegative(expr: Expr) -> bool:
 
 def _natural(atom: Expr) -> bool:
     match atom:
-        case Call("size" | "len", _):
+        case Call("size" | "len", _) | Name(natural=True):
             return True
         case Call("max", args):
             return any((constant(x) or -1) >= 0 for x in args)

@@ -43,6 +43,9 @@ def done(site: Assignment, plan: Plan) -> str:
     kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
     count = sum(map(_nests, plan.body))
     loops = "one loop nest" if count == 1 else f"{count} loop nests"
+    if plan.code == "FT106":
+        verb = "answer" if len(site.answered) > 1 else "answers"
+        return f"{_listed(site.answered)} assigned to '{name}' {verb} from extents, no element is evaluated"
     return f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}" + _notes(plan)
 
 
@@ -50,7 +53,9 @@ def done_condition(site: Condition, plan: Plan) -> str:
     """What a remark says of a rewritten condition."""
     from fortrans.analysis.profit import work
 
-    found = dict.fromkeys(name for leaf in site.leaves for name in work(leaf.site.rhs).names)
+    found = dict.fromkeys(
+        name for leaf in site.leaves for name in (*work(leaf.site.rhs).names, *leaf.site.answered)
+    )
     composed = [name for name in found if name not in plan.kept]
     count = sum(map(_nests, plan.body))
     loops = "one loop nest" if count == 1 else f"{count} loop nests"

@@ -361,6 +361,7 @@ def _check_implicit(site: Assignment) -> None:
     """
     exprs = (as_source(site.lhs), as_source(site.rhs), *(capture.value for capture in site.captures))
     local = {loop.name for x in exprs for loop in walk(x) if isinstance(loop, ImpliedDo)}
+    local |= {capture.name for capture in site.captures}
     for name in sorted({name for x in exprs for name in names(x)} - local):
         meaning = site.scope.lookup(name)
         if isinstance(meaning, Symbol) and "implicit" in meaning.attributes:

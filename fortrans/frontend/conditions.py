@@ -117,11 +117,12 @@ def _test(tree: Expr, place: Place, scope: Scope, fresh: Fresh, target: Scalar) 
                 return tree
             lifting = Lifting(scope, fresh)
             value = lifting.lift(tree)
-            if isinstance(value, Scalar):
+            if isinstance(value, Scalar) and not lifting.answered:
                 return tree
             if rank(value) or value.type.name != "logical":
                 raise Refusal("FT207", "The condition is not a logical scalar")
-            return Leaf(tree, Assignment(place, scope, target, value, tuple(lifting.captures)))
+            captures, answered = tuple(lifting.captures), tuple(dict.fromkeys(lifting.answered))
+            return Leaf(tree, Assignment(place, scope, target, value, captures, answered=answered))
 
 
 def _known(x: Expr, scope: Scope) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.arguments import kept_array, may_be_absent, split
+from fortrans.frontend.inquiries import INQUIRY_TYPES, inquiry, kind_text
 from fortrans.frontend.packs import OF_PACKED, reduced, taken
 from fortrans.frontend.user_functions import generic_reference, user_reference
 from fortrans.intrinsics.elemental import ELEMENTAL, KIND_POSITION, elemental_type, with_kind
-from fortrans.intrinsics.entry import clipped
-from fortrans.intrinsics.packing import Taken, packed
+from fortrans.intrinsics.packing import packed
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -27,7 +27,6 @@ from fortrans.ir.expr import (
     Call,
     Expr,
     Keyword,
-    Literal,
     Name,
     Reduce,
     Select,
@@ -37,11 +36,9 @@ from fortrans.ir.expr import (
 )
 from fortrans.ir.symbols import (
     INTEGER,
-    LOGICAL,
     Generic,
     Intrinsic,
     Procedure,
-    Type,
     Unresolved,
 )
 from fortrans.ir.written import as_source
@@ -50,14 +47,6 @@ from fortrans.remarks import Refusal
 if TYPE_CHECKING:
     from fortrans.frontend.lift import Lifting
 
-# Inquiry functions with a scalar result, by the type they give; their arguments are not evaluated.
-INQUIRY_TYPES: dict[str, Type | None] = {
-    **dict.fromkeys("size lbound ubound kind len precision range digits maxexponent".split(), INTEGER),
-    **dict.fromkeys("minexponent radix bit_size storage_size".split(), INTEGER),
-    **dict.fromkeys("selected_int_kind selected_real_kind".split(), INTEGER),
-    **dict.fromkeys("allocated associated present is_contiguous".split(), LOGICAL),
-    **dict.fromkeys("huge tiny epsilon".split(), None),
-}
 # Arguments that become part of extents and subscripts.
 EXTENTS = frozenset({"ncopies", "shift", "dim"})
 
@@ -92,7 +81,7 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
 
     name = call.name
     if name in INQUIRY_TYPES or name == "shape":
-        return _inquiry(call, lifting)
+        return inquiry(call, lifting)
     if name in ELEMENTAL:
         return _elemental(call, lifting)
     if name not in INTRINSICS:
@@ -133,10 +122,12 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     entry = INTRINSICS[name]
     type = entry.type(args)
     if kind is not None:
-        type = with_kind(type, lifting.scope.constant(kind), _kind_text(kind))
+        type = with_kind(type, lifting.scope.constant(kind), kind_text(kind))
         args["kind"] = Scalar(kind, INTEGER)
     apply = Apply(entry, args, type)
-    if any(isinstance(x, Reduce | Select | At) for extent in shape(apply) for x in walk(extent)):
+    if not lifting.inquiring and any(
+        isinstance(x, Reduce | Select | At) for extent in shape(apply) for x in walk(extent)
+    ):
         # Only the result itself tells its size.
         if packed(apply) is not None:
             return taken(apply, lifting)
@@ -197,20 +188,6 @@ def _settled_argument(value: Expr, dummy: str, lifting: Lifting, reduction: bool
     return lifted
 
 
-def _kind_text(kind: Expr) -> str:
-    match kind:
-        case Literal(text):
-            return text
-        case Name(id):
-            return id
-        case Call("kind", (Literal(text),)):
-            return f"kind({text})"
-        case Call("kind", (Name(id),)):
-            return f"kind({id})"
-        case _:
-            raise Refusal("FT203", "KIND= argument is not a name or a literal")
-
-
 def _elemental(call: Call, lifting: Lifting) -> Array:
     from fortrans.frontend.lift import conformable
 
@@ -237,7 +214,7 @@ def _elemental(call: Call, lifting: Lifting) -> Array:
     trailing: tuple[Array, ...] = ()
     trailing_keys: tuple[str | None, ...] = ()
     if kind is not None:
-        type = with_kind(type, lifting.scope.constant(kind), _kind_text(kind))
+        type = with_kind(type, lifting.scope.constant(kind), kind_text(kind))
         trailing, trailing_keys = (Scalar(kind, INTEGER),), ("kind",)
     if all(isinstance(x, Scalar) for x in operands):
         scalars = (*operands, *trailing)
@@ -260,35 +237,3 @@ def _same_length(operands: Sequence[Array]) -> None:
         lengths = [x.type.length for x in operands]
         if lengths[0] != lengths[1] or lengths[0] is None:
             raise Refusal("FT205", "Arguments of 'MERGE' may differ in character length")
-
-
-def _inquiry(call: Call, lifting: Lifting) -> Array:
-    """SIZE, LBOUND, KIND and kin: scalar, arguments as written; SHAPE(x): the extents of ``x``."""
-    name = call.name
-    args = split(call.args)
-    if not args:
-        raise Refusal("FT401", f"'{name.upper()}' has no arguments")
-    if name == "shape":
-        if len(args) != 1:
-            raise Refusal("FT403", "'SHAPE' with KIND= is not composed")
-        argument = lifting.lift(args[0][1])
-        return Constructor(tuple(Scalar(clipped(x), INTEGER) for x in shape(argument)), INTEGER)
-    dims = [key for key, _ in args if key in ("dim", None)]
-    if name in ("lbound", "ubound") and len(dims) < 2 and not any(key == "dim" for key, _ in args):
-        raise Refusal("FT403", f"'{name.upper()}' without DIM= is not composed")
-    if any(key == "kind" for key, _ in args) or (name == "size" and len(args) > 2):
-        raise Refusal("FT403", f"'{name.upper()}' with KIND= is not composed")
-    type = INQUIRY_TYPES[name]
-    if type is None or name == "size":
-        argument = lifting.unsized(args[0][1])
-        pack = packed(argument)
-        if pack is not None and name == "size" and rank(pack.args["mask"]):
-            return Apply(Taken(), {"mask": pack.args["mask"]}, INTEGER)
-        if type is None:
-            type = argument.type
-        elif len(args) == 2 and not isinstance(argument, Scalar):
-            known = lifting.scope.constant(args[1][1])
-            extents = shape(argument)
-            if known is not None and 1 <= known <= len(extents):
-                return Scalar(clipped(extents[known - 1]), INTEGER)
-    return Scalar(call, type)

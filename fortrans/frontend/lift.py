@@ -53,7 +53,9 @@ EXPOSED = frozenset({"pointer", "target", "equivalence", "common", "associate"})
 class Lifting:
     """What lifting one statement needs: its scope, fresh names, and the captures it makes.
 
-    ``written`` is the name whose storage the statement defines, once that is known.
+    ``written`` is the name whose storage the statement defines, once that is known.  ``answered``
+    are inquiry functions told by the extents of an expression that is not evaluated; ``inquiring``
+    says that only the shape of what is lifted is asked for.
     """
 
     scope: Scope
@@ -61,6 +63,17 @@ class Lifting:
     written: str = ""
     captures: list[Capture] = field(default_factory=list)
     locals: frozenset[str] = frozenset()
+    answered: list[str] = field(default_factory=list)
+    inquiring: bool = False
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Within it, only shapes are asked for."""
+        before, self.inquiring = self.inquiring, True
+        try:
+            yield
+        finally:
+            self.inquiring = before
 
     @contextmanager
     def local(self, name: str, type: Type) -> Iterator[None]:
@@ -264,7 +277,7 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)
     target = designator(lhs, lifting)
     value = lifting.unsized(rhs)
-    if isinstance(target, Scalar) and isinstance(value, Scalar):
+    if isinstance(target, Scalar) and isinstance(value, Scalar) and not lifting.answered:
         return None
     if isinstance(target, Scalar) and rank(value):
         raise Refusal("FT207", "An array cannot be assigned to a scalar")
@@ -278,7 +291,8 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
         raise Refusal("FT208", "Assignment may be a defined one for these types")
     if isinstance(value, Section) and any(c.rank and Name(c.name) == value.base for c in lifting.captures):
         raise Refusal("FT405", "The result of an array function alone leaves nothing to compose")
-    value = lifting.settle(value)
+    if not (isinstance(target, Scalar) and isinstance(value, Scalar)):
+        value = lifting.settle(value)
     path = symbols(lhs, scope)
     reallocates = (
         isinstance(target, Section)
@@ -289,7 +303,8 @@ def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fre
     )
     if reallocates and target.type.name == "character" and target.type.length is None:
         raise Refusal("FT205", f"Character length of '{parts(lhs)[-1].name}' may change")
-    return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates)
+    answered = tuple(dict.fromkeys(lifting.answered))
+    return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates, answered)
 
 
 def check_order(lhs: Expr, rhs: Expr, scope: Scope) -> None:

@@ -36,10 +36,12 @@ OF_PACKED = frozenset(
 def sized(array: Array, lifting: Lifting) -> Array:
     """``array``, or for such a PACK a local that holds it, with the count of its elements as extent.
 
+    Where only the shape is asked for, that extent is enough.
+
     Raises Refusal FT404 inside an implied DO.
     """
     found = packed(array)
-    if found is None:
+    if found is None or lifting.inquiring:
         return array
     source = as_source(found)
     local, count = lifting.fresh.name("val"), lifting.fresh.name("n")

@@ -9,7 +9,22 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from fortrans.ir.arrays import Apply, Array, element, rank, shape
-from fortrans.ir.expr import ONE, ZERO, At, Call, Expr, Index, Name, Shape, constant, linear, mul
+from fortrans.ir.expr import (
+    ONE,
+    ZERO,
+    At,
+    Call,
+    Expr,
+    Index,
+    Name,
+    Op,
+    Reduce,
+    Select,
+    Shape,
+    constant,
+    linear,
+    mul,
+)
 from fortrans.ir.symbols import Type
 from fortrans.remarks import Refusal
 
@@ -179,6 +194,12 @@ def _natural(atom: Expr) -> bool:
             return True
         case Call("max", args):
             return any(nonnegative(x) for x in args)
+        case Op("*", (x, y)):
+            return nonnegative(x) and nonnegative(y)
+        case Reduce("count"):
+            return True
+        case Select(_, then, other):
+            return nonnegative(then) and nonnegative(other)
         case _:
             return False
 

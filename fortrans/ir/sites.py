@@ -54,7 +54,8 @@ class Assignment:
     """``lhs = rhs``; ``lhs`` is a Scalar when a scalar is assigned (a reduction).
 
     ``reallocates``: ``lhs`` is the whole of an allocatable array and ``rhs`` an array, so that
-    the assignment may (re)allocate it (10.2.1.3).
+    the assignment may (re)allocate it (10.2.1.3).  ``answered`` are the inquiry functions that the
+    extents of an expression answered, which is not evaluated.
     """
 
     place: Place
@@ -63,6 +64,7 @@ class Assignment:
     rhs: Array
     captures: tuple[Capture, ...] = ()
     reallocates: bool = False
+    answered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,12 +39,18 @@ def explain(word: str) -> str:
 
 def intrinsics() -> dict[str, str]:
     """Explanations of the intrinsics that have an entry, by upper-case name."""
+    from fortrans.intrinsics.inquiry import ANSWERED
     from fortrans.intrinsics.registry import INTRINSICS
 
-    return {name.upper(): _intrinsic(entry) for name, entry in INTRINSICS.items()}
+    known: dict[str, Entry] = {**INTRINSICS, **{entry.name: entry for entry in ANSWERED}}
+    return {name.upper(): _intrinsic(entry) for name, entry in known.items()}
 
 
 def _intrinsic(entry: Entry) -> str:
+    from fortrans.intrinsics.inquiry import Inquiry
+
+    if isinstance(entry, Inquiry):
+        return f"{entry.signature}\n\n{inspect.getdoc(entry) or ''}\n\nAnswered from extents (FT106)."
     note = "" if entry.composed else "\n\nNo element rule: the result is made as a whole (FT403)."
     return f"{entry.signature}\n\n{inspect.getdoc(entry) or ''}{note}"
 

@@ -31,21 +31,23 @@ class Row:
 
 def rows() -> tuple[Row, ...]:
     """One row for each entry: what is composed first, then by name."""
+    from fortrans.intrinsics.inquiry import ANSWERED
     from fortrans.intrinsics.registry import INTRINSICS
 
     order = ("composed", "answered", "materialised")
-    found = [_row(entry) for entry in INTRINSICS.values()]
+    answered = {entry.name: entry for entry in ANSWERED}
+    found = [_row(entry, entry.name in answered) for entry in {**INTRINSICS, **answered}.values()]
     return tuple(sorted(found, key=lambda row: (order.index(row.done), row.name)))
 
 
-def _row(entry: Entry) -> Row:
+def _row(entry: Entry, answered: bool) -> Row:
     clause = _CLAUSE.search(inspect.getdoc(entry) or "")
     return Row(
         entry.name.upper(),
         entry.signature,
         entry.rule,
         clause[1] if clause else "",
-        "composed" if entry.composed else "materialised",
+        "answered" if answered else "composed" if entry.composed else "materialised",
     )
 
 

@@ -51,6 +51,7 @@ from fortrans.transforms.plan import (
     as_written,
     capital,
     conflict_in_subscripts,
+    is_told,
     mentions,
     planned,
     root,
@@ -252,12 +253,17 @@ class Composition:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
         moving_ = moves(value)
-        if moving_ is None and isinstance(value, Apply | Constructor) and not has_rule(value):
+        told = bool(self.site.answered) and is_told(target, value)
+        alone = moving_ is None and not told
+        if alone and isinstance(value, Apply | Constructor) and not has_rule(value):
             what = capital(described(value))
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
         for capture in self.site.captures if moving_ is None else needed(self.site, moving_):
             captured += self._evaluated(capture)
+        if told:
+            stored = Store(as_source(target), as_source(value))
+            return self._planned(captured + Piece((), (stored,)), "FT106", "")
         if isinstance(target, Scalar):
             piece = captured + self.store(target, value, rows=False)
             return self._planned(piece, "FT102", "")

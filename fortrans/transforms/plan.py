@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fortrans.analysis.alias import same_object
 from fortrans.analysis.overlap import reads_target
-from fortrans.ir.arrays import Array, Section, Triplet, base_name, shape
+from fortrans.ir.arrays import Array, Constructor, Scalar, Section, Triplet, base_name, shape
 from fortrans.ir.expr import ONE, Call, Expr, ImpliedDo, Ref, integer, names, walk
 from fortrans.ir.nest import Declaration, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
@@ -115,6 +115,14 @@ def _is_intrinsic(name: str, scope: Scope) -> bool:
             return specifics is not None and only_derived(specifics)
         case _:
             return False
+
+
+def is_told(target: Array, value: Array) -> bool:
+    """Whether a value is scalars only, as SHAPE and kin leave it: it is stored as it stands."""
+    if isinstance(value, Constructor):
+        # One item has an element rule like any scalar.
+        return len(value.items) != 1 and all(isinstance(item, Scalar) for item in value.items)
+    return isinstance(value, Scalar) and isinstance(target, Scalar)
 
 
 def capital(text: str) -> str:

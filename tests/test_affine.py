@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from arithmetic import drawn, value
 
-from fortrans.ir.expr import Call, Expr, Literal, Name, Op, integer, mul
+from fortrans.ir.expr import Call, Expr, Name, Op, integer, mul
 from fortrans.polyhedral.affine import Facts, affine
 from fortrans.polyhedral.domain import Constraint, flattened, rectangular
 from fortrans.polyhedral.forms import (
@@ -27,61 +28,12 @@ INDICES = frozenset({"i", "j"})
 NATURAL = Facts(least={N: 0, M: 0})
 
 
-def truncated(x: int, y: int) -> int:
-    return abs(x) // abs(y) * (1 if (x >= 0) == (y >= 0) else -1)
-
-
-def value(expr: Expr, values: dict[str, int]) -> int:
-    """Fortran's arithmetic, told apart from the package's own."""
-    match expr:
-        case Literal(text):
-            return int(text)
-        case Name(id):
-            return values[id]
-        case Op("-", (x,)):
-            return -value(x, values)
-        case Op(op, (x, y)):
-            a, b = value(x, values), value(y, values)
-            return {"+": a + b, "-": a - b, "*": a * b, "/": truncated(a, b) if b else 0}[op]
-        case Call(name, (x, y)):
-            a, b = value(x, values), value(y, values)
-            match name:
-                case "mod":
-                    return a - truncated(a, b) * b
-                case "modulo":
-                    return a % b
-                case "max":
-                    return max(a, b)
-                case "min":
-                    return min(a, b)
-    raise TypeError(expr)
-
-
-def drawn(rng: random.Random, depth: int) -> Expr:
-    if depth == 0 or rng.random() < 0.2:
-        return rng.choice([N, M, COUNTER, J, integer(rng.randint(-4, 4))])
-    kind = rng.choice("++--*//%%mx")
-    x = drawn(rng, depth - 1)
-    if kind in "+-":
-        return Op(kind, (x, drawn(rng, depth - 1)))
-    constant = integer(rng.choice([-3, -2, 2, 3, 4]))
-    match kind:
-        case "*":
-            return Op("*", (x, rng.choice([constant, drawn(rng, 1)])))
-        case "/":
-            return Op("/", (x, constant))
-        case "%":
-            return Call(rng.choice(["mod", "modulo"]), (x, constant))
-        case _:
-            return Call("max" if kind == "x" else "min", (x, drawn(rng, depth - 1)))
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_forms_have_the_value_of_the_expression(seed: int) -> None:
     rng = random.Random(seed)
     read = 0
     for _ in range(250):
-        expr = drawn(rng, 3)
+        expr = drawn(rng, 3, ("n", "m", "i", "j"))
         facts = NATURAL.within({"i": (Affine((), 1), of_atom(N)), "j": (Affine(), of_atom(M))})
         try:
             form = affine(expr, INDICES, facts)

@@ -289,7 +289,7 @@ def test_random_cases(seed: int, blocked: bool, monkeypatch: pytest.MonkeyPatch)
             # Extents that conform are equal numbers of elements.
             if all(max(value(x, values), 0) == max(value(y, values), 0) for x, y in loop_nest.equal):
                 check(pairs, loop_nest, verdict, values, rng)
-    if CASES >= 60:
+    if CASES >= 250:
         assert {"ordered", "identity", "disjoint", "temporary", "buffered"} <= set(seen)
 
 

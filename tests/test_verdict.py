@@ -268,7 +268,8 @@ def drawn_case(rng: random.Random) -> tuple[list[Pair], Nest]:
         pairs.append(Pair(tuple(read(x) for x in written), subscripts, tests, inner))
     equal = ()
     if rng.random() < 0.3:
-        equal = ((read("n"), read(rng.choice(["m", "m+k", "2*k", "m+1"]))),)
+        extent = rng.choice(spans)[1]
+        equal = ((extent, read(rng.choice(["m", "m+k", "2*k", "m+1", "n"]))),)
     return pairs, Nest(spans, equal)
 
 

@@ -37,10 +37,16 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A designator that is read; ``when`` are the loop indices open at that time."""
+    """A designator that is read; ``when`` are the loop indices open at that time.
+
+    ``tests`` are the tests of the choices around it, and whether they hold; ``inner`` are the
+    indices, with extents, of the reductions around it.
+    """
 
     designator: Expr
     when: frozenset[str]
+    tests: tuple[tuple[Expr, bool], ...] = ()
+    inner: tuple[tuple[str, Expr], ...] = ()
 
 
 def reads(value: Expr, loops: frozenset[str]) -> Iterator[Read]:
@@ -60,26 +66,32 @@ def free(expr: Expr, loops: frozenset[str]) -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class _When:
     """The time of evaluation: the loops open ``now``; never fewer than ``floor``; and ``inside``,
-    the indices of the reductions around, whose loops run at ``now``."""
+    the indices of the reductions around, whose loops run at ``now``.  See Read for the rest."""
 
     now: frozenset[str]
     floor: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
+    tests: tuple[tuple[Expr, bool], ...] = ()
+    inner: tuple[tuple[str, Expr], ...] = ()
+
+    def read(self, designator: Expr) -> Read:
+        """The designator read at this time."""
+        return Read(designator, self.now, self.tests, self.inner)
 
     def of(self, expr: Expr, loops: frozenset[str]) -> _When:
         """When a reduction or kept element within is evaluated: as soon as what it needs is there."""
         opened = free(expr, loops) | self.floor
         if names(expr) & self.inside:
             opened |= self.now
-        return _When(opened, self.floor, self.inside)
+        return replace(self, now=opened)
 
 
 def _reads(expr: Expr, loops: frozenset[str], when: _When) -> Iterator[Read]:
     match expr:
         case Name():
-            yield Read(expr, when.now)
+            yield when.read(expr)
         case Ref() | Component() | Substring():
-            yield Read(expr, when.now)
+            yield when.read(expr)
             yield from _subscript_reads(expr, loops, when)
         case At(origin, at, None):
             # Evaluated as a whole before the nest, all that it reads with it.
@@ -89,17 +101,21 @@ def _reads(expr: Expr, loops: frozenset[str], when: _When) -> Iterator[Read]:
         case Reduce() | At():
             then_ = when.of(expr, loops)
             if isinstance(expr, Reduce):
-                then_ = replace(then_, inside=then_.inside | {name.id for name, _ in expr.indices})
+                inner = tuple((name.id, extent) for name, extent in expr.indices)
+                then_ = replace(
+                    then_, inside=then_.inside | {name for name, _ in inner}, inner=(*then_.inner, *inner)
+                )
             for child in children(expr):
                 yield from _reads(child, loops, then_)
         case Select(test, then, other):
             yield from _reads(test, loops, when)
             # What an arm needs is computed only when the choice is made, perhaps in the inmost loop.
-            for child in (then, other):
-                yield from _reads(child, loops, replace(when, floor=loops))
+            for child, holds in ((then, True), (other, False)):
+                tests = (*when.tests, (test, holds))
+                yield from _reads(child, loops, replace(when, floor=loops, tests=tests))
         case Opaque(_, ids):
             for id in sorted(ids):
-                yield Read(Name(id), when.now)
+                yield when.read(Name(id))
         case Call(name, _, user=False) if name in INQUIRIES:
             # Bounds, sizes and kinds do not change when elements are stored.
             return
@@ -130,9 +146,28 @@ def conflict(
 
     ``own`` are names the tool made (temporaries, captures): they alias nothing.
     """
+    for read, alias, written, seen in related(target, value, loops, scope, own):
+        if alias is Alias.MAYBE or written is None or seen is None:
+            return Conflict(read.designator, Alias.MAYBE)
+        if not read.when or _apart(written, seen, loops, value):
+            continue
+        if not _meets_itself_only(written, seen, read.when):
+            return Conflict(read.designator, Alias.SAME)
+    return None
+
+
+Related = tuple[Read, Alias, Storage | None, Storage | None]
+"""A read, how it relates to the target, and the storage that is written and read where it is known."""
+
+
+def related(
+    target: Expr, value: Expr, loops: frozenset[str], scope: Scope, own: frozenset[str]
+) -> Iterator[Related]:
+    """The reads in ``value`` that are, or may be, of the storage of ``target``; see ``conflict``."""
     written = storage(target, scope)
     if written is None:
-        return Conflict(target, Alias.MAYBE)
+        yield Read(target, loops), Alias.MAYBE, None, None
+        return
     for read in reads(value, loops):
         if _first_name(read.designator) in own | loops:
             continue
@@ -144,18 +179,11 @@ def conflict(
                 scope.lookup(read.designator.id), Symbol
             ):
                 continue
-            return Conflict(read.designator, Alias.MAYBE)
-        match may_alias(written, seen):
-            case Alias.NO:
-                continue
-            case Alias.MAYBE:
-                return Conflict(read.designator, Alias.MAYBE)
-            case Alias.SAME:
-                if not read.when or _apart(written, seen, loops, value):
-                    continue
-                if not _meets_itself_only(written, seen, read.when):
-                    return Conflict(read.designator, Alias.SAME)
-    return None
+            yield read, Alias.MAYBE, written, None
+            continue
+        alias = may_alias(written, seen)
+        if alias is not Alias.NO:
+            yield read, alias, written, seen
 
 
 def reads_target(target: Expr, value: Expr, scope: Scope, own: frozenset[str]) -> bool:

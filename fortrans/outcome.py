@@ -13,9 +13,9 @@ from fortrans.remarks import Kind, Refusal, Remark
 from fortrans.source import Edit, Span
 
 if TYPE_CHECKING:
+    from fortrans.decision import Answer
     from fortrans.emit.style import Style
     from fortrans.frontend.units import Executable, Program
-    from fortrans.pipeline import Answer
     from fortrans.transforms.plan import Plan
 
 
@@ -65,6 +65,8 @@ def done_condition(site: Condition, plan: Plan) -> str:
 
 def _notes(plan: Plan) -> str:
     notes = []
+    if plan.arms:
+        notes.append(f"for {plan.arms} values of DIM" if plan.arms > 1 else "for one value of DIM")
     if plan.because:
         notes.append(f"through a temporary, since {plan.because}")
     if plan.temporaries:

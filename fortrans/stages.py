@@ -117,7 +117,7 @@ def _symbol(symbol: Symbol) -> str:
 
 
 def _sites(program: units.Program, scopes: Scopes, stage: str) -> Iterator[str]:
-    from fortrans.pipeline import lift
+    from fortrans.decision import lift
 
     for executable in Candidates(program, scopes):
         place = program.place(executable)

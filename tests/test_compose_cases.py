@@ -11,13 +11,13 @@ from invariants import Known, check
 from oracle import FUNCTIONS, Bounded, evaluate, value
 from scoped import program
 
+from fortrans.decision import lift
 from fortrans.frontend.modules import index
 from fortrans.frontend.resolve import resolve
 from fortrans.intrinsics import INTRINSICS
 from fortrans.ir.arrays import Scalar
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.sites import Assignment
-from fortrans.pipeline import lift
 from fortrans.transforms.compose import compose
 from fortrans.transforms.plan import OURS
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.arguments import kept_array, may_be_absent, split
+from fortrans.frontend.dims import VariableDim
 from fortrans.frontend.inquiries import INQUIRY_TYPES, inquiry, kind_text
 from fortrans.frontend.packs import OF_PACKED, reduced, taken
 from fortrans.frontend.user_functions import generic_reference, user_reference
@@ -88,6 +89,7 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         raise Refusal("FT403", f"Intrinsic '{name.upper()}' is not composed")
     kind: Expr | None = None
     positional: list[Array] = []
+    sources: list[tuple[Array, Expr]] = []
     keywords: dict[str, Array] = {}
     absent: list[Array] = []
     for key, value in split(call.args):
@@ -98,6 +100,7 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         position = len(positional)
         dummy = key or (dummies[position : position + 1] or ("",))[0]
         lifted = _settled_argument(value, dummy, lifting, name in OF_PACKED)
+        sources.append((lifted, value))
         if may_be_absent(value, lifting):
             absent.append(lifted)
         if key is None:
@@ -112,6 +115,9 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
     given = args.get("dim")
     if isinstance(given, Scalar) and (known := lifting.scope.constant(given.value)) is not None:
         args["dim"] = Scalar(integer(known), INTEGER)
+    elif given is not None:
+        source = next(value for lifted, value in sources if lifted is given)
+        args["dim"] = Scalar(integer(_assumed(name, source, args, lifting)), INTEGER)
     if "ncopies" in args:
         args["ncopies"] = _default_integer(args["ncopies"], lifting)
     if name == "reshape":
@@ -133,6 +139,14 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
             return taken(apply, lifting)
         return kept_array(as_source(apply), type, rank(apply), lifting)
     return apply
+
+
+def _assumed(name: str, dim: Expr, args: dict[str, Array], lifting: Lifting) -> int:
+    """The value that a DIM which is not constant is taken to have.  Raises VariableDim."""
+    if lifting.assumed is not None and lifting.assumed[0] == dim:
+        return lifting.assumed[1]
+    # DIM goes along the first argument, whatever its name.
+    raise VariableDim(name, dim, rank(next(iter(args.values()))) + (name == "spread"))
 
 
 def _check_shift(name: str, args: dict[str, Array], lifting: Lifting) -> None:

@@ -55,7 +55,7 @@ class Lifting:
 
     ``written`` is the name whose storage the statement defines, once that is known.  ``answered``
     are inquiry functions told by the extents of an expression that is not evaluated; ``inquiring``
-    says that only the shape of what is lifted is asked for.
+    says that only the shape of what is lifted is asked for.  ``assumed`` is a DIM argument, and its value.
     """
 
     scope: Scope
@@ -65,6 +65,7 @@ class Lifting:
     locals: frozenset[str] = frozenset()
     answered: list[str] = field(default_factory=list)
     inquiring: bool = False
+    assumed: tuple[Expr, int] | None = None
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -271,10 +272,12 @@ def lift_target(lhs: Expr, scope: Scope, fresh: Fresh) -> Section | Scalar:
     return target
 
 
-def lift_assignment(place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fresh) -> Assignment | None:
+def lift_assignment(
+    place: Place, lhs: Expr, rhs: Expr, scope: Scope, fresh: Fresh, assumed: tuple[Expr, int] | None = None
+) -> Assignment | None:
     """The Site of ``lhs = rhs``; None when neither side has array work.  Raises Refusal."""
     check_order(lhs, rhs, scope)
-    lifting = Lifting(scope, fresh, written=parts(lhs)[0].name)
+    lifting = Lifting(scope, fresh, written=parts(lhs)[0].name, assumed=assumed)
     target = designator(lhs, lifting)
     value = lifting.unsized(rhs)
     if isinstance(target, Scalar) and isinstance(value, Scalar) and not lifting.answered:

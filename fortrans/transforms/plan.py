@@ -29,6 +29,7 @@ class Plan:
 
     ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
     that is there.  ``test`` is what is left of a condition, once ``body`` (one BLOCK) has run.
+    ``arms``: how many values of a DIM argument have a nest each.
     """
 
     body: tuple[Stmt, ...]
@@ -38,6 +39,7 @@ class Plan:
     because: str = ""
     maybe: bool = False
     test: Expr | None = None
+    arms: int = 0
 
 
 def planned(

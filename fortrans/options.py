@@ -19,8 +19,9 @@ class Options:
     come before the shipped ones.  ``stack_limit``: the most bytes that the temporaries of one
     statement take on the stack when their shapes are constants.  ``stack_arrays``: they all go
     there, as the compiler's -fstack-arrays has it.  ``realloc_lhs``: assignment (re)allocates its
-    left side; without it the program is compiled with -fno-realloc-lhs.  ``strict``: a fault of
-    the tool itself is raised, not turned into a remark (for tests).
+    left side; without it the program is compiled with -fno-realloc-lhs.  ``line_markers``:
+    compilers' messages name lines of the original.  ``strict``: a fault of the tool itself is
+    raised, not turned into a remark (for tests).
     """
 
     all: bool = False
@@ -32,4 +33,5 @@ class Options:
     stack_limit: int = STACK_LIMIT
     stack_arrays: bool = False
     realloc_lhs: bool = True
+    line_markers: bool = False
     strict: bool = False

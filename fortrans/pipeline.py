@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fortrans.decision import Answer, decide, identifiers
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from fortrans.frontend.units import Executable, Program
 
 STAGES = ("lines", "units", "symbols", "arrays", "elements", "nests")
-_INCLUDED = re.compile(r"include\s*['\"<]([^'\">]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,64 +58,17 @@ def rewrite_sources(
     A file that cannot be read gives its InputError in place of a result.  A module that two files
     define in different ways is unknown.  Raises InputError when a template of the user's fails.
     """
-    from fortrans.frontend.modules import index
+    from fortrans.batch import Batch
 
-    programs: list[Program | InputError] = []
-    reading: list[float] = []
-    for source in sources:
-        start = perf_counter()
-        programs.append(_read(source))
-        reading.append(perf_counter() - start)
-    # Only what is rewritten must be readable; a module that is missing is said where it matters.
-    known = [p for p in (*programs, *map(_read, context)) if not isinstance(p, InputError)]
-    modules, hosts = index(known), included(known)
-    for program, seconds in zip(programs, reading, strict=True):
-        if isinstance(program, InputError):
-            yield program
-        else:
-            start = perf_counter()
-            host = hosts.get(_file_name(program.source.path))
-            try:
-                result = _rewrite(program, modules, options, host)
-            except InputError:
-                raise
-            except Exception as problem:  # A fault of the tool costs the file, not the run.
-                if options.strict:
-                    raise
-                yield InputError(program.source.path, fault(problem).message)
-                continue
-            yield replace(result, seconds=seconds + perf_counter() - start)
+    batch = Batch.of(sources, context)
+    for position in range(len(sources)):
+        yield batch.rewrite(position, options)
 
 
-def unreadable(context: Sequence[Source]) -> tuple[InputError, ...]:
-    """Why files of the context bring no modules: each that cannot be read as free-form Fortran."""
-    return tuple(p for p in map(_read, context) if isinstance(p, InputError))
-
-
-def _read(source: Source) -> Program | InputError:
-    from fortrans.frontend.units import read
-
-    try:
-        return read(source)
-    except InputError as problem:
-        return problem
-
-
-def included(programs: Sequence[Program]) -> dict[str, str]:
-    """The names of the files that INCLUDE lines (and ``#include``) mention, and a file that does."""
-    found: dict[str, str] = {}
-    for program in programs:
-        for statement in program.statements:
-            if statement.form in ("include", "cpp") and (match := _INCLUDED.search(statement.text)):
-                found.setdefault(_file_name(match[1]), program.source.path)
-    return found
-
-
-def _file_name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
-
-
-def _rewrite(program: Program, modules: ModuleIndex, options: Options, host: str | None) -> FileResult:
+def rewrite_program(
+    program: Program, modules: ModuleIndex, options: Options, host: str | None
+) -> FileResult:
+    """What becomes of one file; ``host`` is a file that includes it.  Raises InputError."""
     answers = list(answer_all(program, modules, options, host))
     passed = [answer for answer in answers if answer.passed]
     edits: list[Edit] = []
@@ -129,7 +79,7 @@ def _rewrite(program: Program, modules: ModuleIndex, options: Options, host: str
         edits, refused = render_all(program, passed, style, options)
         answers = [refused.get(id(answer), answer) for answer in answers]
     remarks = tuple(answer.remark for answer in answers)
-    return FileResult(program.source, program.source.apply(edits), remarks)
+    return FileResult(program.source, program.source.apply(edits, options.line_markers), remarks)
 
 
 def answer_all(

@@ -56,6 +56,9 @@ class Refusal(Exception):
         self.code = code
         self.message = message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.code, self.message)
+
 
 class InputError(Exception):
     """A user's mistake, or a file that cannot be read: ``path:line: message``, exit code 2."""
@@ -65,6 +68,9 @@ class InputError(Exception):
         self.path = path
         self.line = line
         self.message = message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.path, self.message, self.line)
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+_MARKER = re.compile(r'#(?:\s*line)?\s+(\d+)(?:\s+"([^"]*)")?')
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,13 +42,51 @@ class Source:
         lines = [part + "\n" for part in parts[:-1]]
         return [*lines, parts[-1]] if parts[-1] else lines
 
-    def apply(self, edits: Iterable[Edit]) -> Source:
-        """The source with all ``edits`` made.  Raises ValueError when two of them overlap."""
+    def apply(self, edits: Iterable[Edit], markers: bool = False) -> Source:
+        """The source with all ``edits`` made.  Raises ValueError when two of them overlap.
+
+        ``markers``: line markers (``# 12 "path"``) lead compilers' messages and debuggers to the
+        lines of the original; those that the source has itself go on to count.
+        """
         ordered = sorted(edits, key=lambda edit: edit.span)
         for before, after in zip(ordered, ordered[1:]):
             if after.span.first <= before.span.last:
                 raise ValueError(f"Edits of lines {before.span} and {after.span} overlap")
         lines = self.lines
+        origins = list(_origins(self.path, lines)) if markers else []
         for edit in reversed(ordered):
-            lines[edit.span.first - 1 : edit.span.last] = [edit.text]
+            text = edit.text
+            if markers and text:
+                text = _marked(text, origins[min(edit.span.first - 1, len(lines) - 1)])
+                if edit.span.last < len(lines):
+                    text += _marker(origins[edit.span.last], text)
+            lines[edit.span.first - 1 : edit.span.last] = [text]
+        if markers and ordered:
+            lines.insert(0, _marker((self.path, 1), lines[0]))
         return Source(self.path, "".join(lines))
+
+
+Origin = tuple[str, int]
+
+
+def _origins(path: str, lines: list[str]) -> Iterator[Origin]:
+    """The file and line that each line counts as, as line markers in the text have it."""
+    file, number = path, 1
+    for line in lines:
+        yield file, number
+        match = _MARKER.match(line) if line.startswith("#") else None
+        if match:
+            file, number = (match[2] or file), int(match[1])
+        else:
+            number += 1
+
+
+def _marked(text: str, origin: Origin) -> str:
+    """``text`` with each line counting as ``origin``; between two lines of a continued statement too."""
+    lines = text.splitlines(keepends=True)
+    return "".join(_marker(origin, line) + line for line in lines)
+
+
+def _marker(origin: Origin, like: str) -> str:
+    file = origin[0].replace("\\", "\\\\").replace('"', '\\"')
+    return f'# {origin[1]} "{file}"' + ("\r\n" if like.endswith("\r\n") else "\n")

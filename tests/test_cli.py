@@ -15,9 +15,10 @@ from typing import IO
 import pytest
 from click.testing import CliRunner, Result
 
-import fortrans
+import fortrans.batch
 from fortrans.cli import main
 from fortrans.options import Options
+from fortrans.project import run as work
 from fortrans.remarks import InputError, Kind, Remark
 from fortrans.source import Source, Span
 
@@ -77,6 +78,8 @@ def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     stub = Pipeline()
     monkeypatch.setitem(sys.modules, "fortrans.pipeline", stub)
     monkeypatch.setattr(fortrans, "pipeline", stub, raising=False)
+    monkeypatch.setattr(fortrans.batch, "unreadable", stub.unreadable)
+    monkeypatch.setattr(work, "run", lambda *rest: stub.rewrite_sources(*rest[:3]))
     monkeypatch.delenv("NO_COLOR", raising=False)
     return stub
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fortrans import __version__
 from fortrans.cli.call import NORMAL, Call
+from fortrans.cli.configured import Configured
+from fortrans.cli.kept import cache, config
+from fortrans.cli.launch import launch
+from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.cli.program import Program, complain
-from fortrans.options import STACK_LIMIT, Options
+from fortrans.options import Options
 from fortrans.project import files
 from fortrans.remarks import InputError
 from fortrans.report import streams, text
@@ -21,10 +25,6 @@ from fortrans.source import Source
 if TYPE_CHECKING:
     from fortrans.pipeline import FileResult
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-# Whether a file can be read is found out when it is read: it costs its own line, not the run.
-_PATH = click.Path(path_type=Path, readable=False)
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -47,48 +47,18 @@ def main() -> None:
     """
 
 
-def _rewriting(command: _Command) -> _Command:
-    """The options that `rewrite` and `check` share."""
-    for option in reversed(
-        (
-            click.option("-I", "--context", "context", type=_PATH, multiple=True, metavar="FILE|DIR",
-                         help="Read these files too, for USE only. May be repeated."),
-            click.option("--all", "everything", is_flag=True,
-                         help="Rewrite whatever is legal, also where it is not known to pay."),
-            click.option("--comments/--no-comments", default=True, show_default=True,
-                         help="Keep each original statement above its rewrite as a comment."),
-            click.option("--line-length", type=click.IntRange(min=40), default=132, show_default=True,
-                         help="Longest line to emit."),
-            click.option("--assume-intrinsics", is_flag=True,
-                         help="Promise that modules not seen bring no name of an intrinsic procedure."),
-            click.option("--target", type=click.Choice(["gfortran", "flang", "generic"]), default="gfortran",
-                         show_default=True, help="The compiler whose measurements decide what pays."),
-            click.option("--templates", type=click.Path(exists=True, file_okay=False),
-                         help="A folder with templates of your own, looked in first."),
-            click.option("--stack-limit", type=click.IntRange(min=0), default=STACK_LIMIT, metavar="BYTES",
-                         show_default=True, help="Temporaries of constant shape are on the stack up to this"
-                         " size, all those of a statement together; larger ones are allocated."),
-            click.option("--stack-arrays", is_flag=True,
-                         help="Put every temporary on the stack, as the compiler's -fstack-arrays does."),
-            click.option("--realloc-lhs/--no-realloc-lhs", default=True, show_default=True,
-                         help="Whether assignment (re)allocates its left side. Say no for a program compiled"
-                         " with -fno-realloc-lhs: left sides are taken to be allocated, with the shape of"
-                         " the right side."),
-            click.option("-v", "--verbose", is_flag=True,
-                         help="Print a line for each file, too: its size and the time it took."),
-            click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+main.add_command(config)
+main.add_command(cache)
+main.add_command(launch)
 
 
-@main.command(short_help="Rewrite files.")
-@click.argument("paths", nargs=-1, required=True, type=_PATH, metavar="FILE|DIR...")
+@main.command(cls=Configured, short_help="Rewrite files.")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="FILE|DIR...")
 @click.option("-o", "--output", metavar="FILE|DIR", help="Write here; a directory mirrors the inputs' tree.")
 @click.option("--in-place", is_flag=True, help="Overwrite the inputs.")
 @click.option("--diff", is_flag=True, help="Write nothing, print a unified diff.")
-@_rewriting
+@rewriting
+@over_files
 def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: bool, **flags: Any) -> None:
     """Rewrite array statements into loop nests.
 
@@ -126,9 +96,10 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
     call.finish(would=diff)
 
 
-@main.command(short_help="Tell whether anything would change.")
-@click.argument("paths", nargs=-1, required=True, type=_PATH, metavar="FILE|DIR...")
-@_rewriting
+@main.command(cls=Configured, short_help="Tell whether anything would change.")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="FILE|DIR...")
+@rewriting
+@over_files
 def check(paths: tuple[Path, ...], **flags: Any) -> None:
     """Tell whether `fortrans rewrite` would change anything; write nothing.
 
@@ -155,8 +126,8 @@ def check(paths: tuple[Path, ...], **flags: Any) -> None:
 
 @main.command(short_help="Print what stands after a stage.")
 @click.argument("stage")
-@click.argument("path", type=_PATH, metavar="FILE")
-@click.option("-I", "--context", "context", type=_PATH, multiple=True, metavar="FILE|DIR",
+@click.argument("path", type=PATH, metavar="FILE")
+@click.option("-I", "--context", "context", type=PATH, multiple=True, metavar="FILE|DIR",
               help="Read these files too, for USE only. May be repeated.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Show the plans of what is legal but does not pay.")
 def show(stage: str, path: Path, context: tuple[Path, ...], everything: bool) -> None:

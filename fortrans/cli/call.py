@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fortrans.cli.options import options_of
+from fortrans.cli.progress import Progress
 from fortrans.options import Options
 from fortrans.project import files
 from fortrans.remarks import InputError, Kind
@@ -29,6 +31,10 @@ class Call:
     kinds: frozenset[Kind]
     context_paths: Sequence[Path]
     verbose: bool = False
+    exclude: Sequence[str] = ()
+    jobs: int = 1
+    cached: bool = False
+    progress: Progress | None = None
     context: list[files.File] = field(default_factory=list)
     tally: text.Tally = field(default_factory=text.Tally)
 
@@ -37,18 +43,15 @@ class Call:
         if flags["verbose"] and flags["quiet"]:
             raise click.UsageError("Give one of -v and -q")
         kinds = frozenset(Kind) if flags["verbose"] else NORMAL
-        options = Options(
-            all=flags["everything"],
-            comments=flags["comments"],
-            line_length=flags["line_length"],
-            assume_intrinsics=flags["assume_intrinsics"],
-            target=flags["target"],
-            templates=flags["templates"],
-            stack_limit=flags["stack_limit"],
-            stack_arrays=flags["stack_arrays"],
-            realloc_lhs=flags["realloc_lhs"],
+        return cls(
+            options_of(flags),
+            frozenset() if flags["quiet"] else kinds,
+            flags["context"],
+            flags["verbose"],
+            flags["exclude"],
+            flags["jobs"],
+            flags["cache"],
         )
-        return cls(options, frozenset() if flags["quiet"] else kinds, flags["context"], flags["verbose"])
 
     def inputs(self, paths: Sequence[Path], without: Path | None) -> list[files.File]:
         """The input files that can be read; the context becomes known beside them."""
@@ -71,7 +74,7 @@ class Call:
     def _read(
         self, paths: Sequence[Path], without: Path | None, seen: set[str]
     ) -> Iterator[files.File | InputError]:
-        for found in files.find(paths, without, seen):
+        for found in files.find(paths, without, seen, self.exclude):
             try:
                 yield found if isinstance(found, InputError) else files.read(found)
             except InputError as problem:
@@ -81,9 +84,9 @@ class Call:
         """A line for each file of the context that could be read but not understood."""
         if not (self.kinds and self.context):
             return
-        from fortrans import pipeline
+        from fortrans.batch import unreadable
 
-        for problem in pipeline.unreadable([file.source for file in self.context]):
+        for problem in unreadable([file.source for file in self.context]):
             self.warn(problem)
 
     def outputs(self, inputs: Sequence[files.File], target: files.Destination | None) -> dict[str, Path]:
@@ -102,35 +105,44 @@ class Call:
         """Each input with its rewritten text; those that could not be understood are reported."""
         if not inputs:
             return
-        from fortrans import pipeline
+        from fortrans.project import run
+        from fortrans.project.cache import Cache, folder
 
         self.warn_of_context()
         sources = [file.source for file in inputs]
         context = [file.source for file in self.context]
-        results = pipeline.rewrite_sources(sources, self.options, context)
-        try:
-            for file, result in zip(inputs, results, strict=True):
-                if isinstance(result, InputError):
-                    self.fail(result)
-                else:
-                    yield file, result
-        except InputError as problem:
-            # Not one file's fault, a template of the user's for example: there is no going on.
-            self.fail(problem)
+        means = run.Means(self.jobs, Cache.open(folder()) if self.cached else None)
+        with Progress.shown(len(sources), bool(self.kinds)) as self.progress:
+            results = run.run(sources, self.options, context, means, self.progress.step)
+            try:
+                for file, result in zip(inputs, results, strict=True):
+                    if isinstance(result, InputError):
+                        self.fail(result)
+                    else:
+                        yield file, result
+            except InputError as problem:
+                # Not one file's fault, a template of the user's for example: there is no going on.
+                self.fail(problem)
 
     def report(self, result: FileResult) -> None:
         self.tally.add(result.remarks, result.output.text != result.source.text)
         colour = streams.coloured(sys.stderr)
         for item in result.remarks:
             if item.kind in self.kinds:
-                click.echo(text.remark(item, colour), err=True, color=colour)
+                self.say(text.remark(item, colour))
         if self.verbose:
-            click.echo(text.work(result.source, result.remarks, result.seconds), err=True)
+            self.say(text.work(result.source, result.remarks, result.seconds))
+
+    def say(self, line: str) -> None:
+        """A line on standard error, above the progress bar while there is one."""
+        if self.progress is not None:
+            self.progress.hide()
+        click.echo(line, err=True, color=streams.coloured(sys.stderr))
 
     def fail(self, problem: InputError) -> None:
         self.tally.errors += 1
         colour = streams.coloured(sys.stderr)
-        click.echo(text.error(problem, colour), err=True, color=colour)
+        self.say(text.error(problem, colour))
 
     def warn(self, problem: InputError) -> None:
         """A file of the context that could not be read: its modules are not known, no more."""
@@ -138,7 +150,7 @@ class Call:
             colour = streams.coloured(sys.stderr)
             kind = "directory" if files.is_directory(Path(problem.path)) else "file"
             line = text.warning(problem, f"context {kind} could not be read", colour)
-            click.echo(line, err=True, color=colour)
+            self.say(line)
 
     def finish(self, would: bool) -> None:
         """Print the summary; leave with status 2 when anything went wrong."""

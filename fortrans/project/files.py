@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -85,18 +86,22 @@ def is_directory(path: Path) -> bool:
 
 
 def find(
-    arguments: Sequence[Path], without: Path | None = None, seen: set[str] | None = None
+    arguments: Sequence[Path],
+    without: Path | None = None,
+    seen: set[str] | None = None,
+    exclude: Sequence[str] = (),
 ) -> Iterator[Entry | InputError]:
     """The files that ``arguments`` name, each once, in order; directories are walked, sorted.
 
     Hidden files and directories below an argument are skipped, and so is everything below
     ``without`` (an output directory that lies inside an input directory).  ``seen`` holds the
-    real paths found before, and is added to.
+    real paths found before, and is added to.  ``exclude`` holds patterns of names, and of paths
+    below an argument, that are left out; what is an argument itself is never left out.
     """
     skip = real(without) if without is not None else None
     seen = set() if seen is None else seen
     for argument in arguments:
-        inside = _below(argument, skip) if is_directory(argument) else None
+        inside = _below(argument, skip, exclude) if is_directory(argument) else None
         for found in inside or [Entry(argument, Path(argument.name))]:
             if isinstance(found, InputError):
                 yield found
@@ -105,23 +110,32 @@ def find(
                 yield found
 
 
-def _below(top: Path, skip: str | None) -> Iterator[Entry | InputError]:
+def _below(top: Path, skip: str | None, exclude: Sequence[str]) -> Iterator[Entry | InputError]:
     failures: list[OSError] = []
     entries: list[Entry] = []
     for folder, folders, names in os.walk(top, onerror=failures.append):
         here = Path(folder)
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and real(here / name) != skip
-        )
+
+        def wanted(name: str, here: Path = here) -> bool:
+            return not name.startswith(".") and not _excluded(name, (here / name).relative_to(top), exclude)
+
+        folders[:] = sorted(name for name in folders if wanted(name) and real(here / name) != skip)
         entries += [
             Entry(here / name, (here / name).relative_to(top))
             for name in sorted(names)
-            if not name.startswith(".") and Path(name).suffix.lower() in FREE_FORM
+            if wanted(name) and Path(name).suffix.lower() in FREE_FORM
         ]
     yield from (InputError(str(failure.filename), reason("read file", failure)) for failure in failures)
     if not entries and not failures:
         yield InputError(str(top), "Directory holds no free-form Fortran file (.f90, .f95, .f03, .f08)")
     yield from sorted(entries, key=lambda entry: entry.path.parts)
+
+
+def _excluded(name: str, inner: Path, exclude: Sequence[str]) -> bool:
+    return any(
+        fnmatchcase(name, pattern) or fnmatchcase(inner.as_posix(), pattern)
+        for pattern in (pattern.rstrip("/") for pattern in exclude)
+    )
 
 
 def read(entry: Entry) -> File:

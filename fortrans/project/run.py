@@ -1,0 +1,165 @@
+"""A run over many files: what is kept from before, and the rest on several processors.
+
+The results come in the order of the files, and are the same whatever the number of processes and
+whatever the cache holds.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
+
+from fortrans.batch import Batch
+from fortrans.options import Options
+from fortrans.pipeline import FileResult
+from fortrans.project.cache import Cache, Cached, digest, key
+from fortrans.remarks import InputError
+from fortrans.source import Source
+
+SMALL = 2000
+"""Lines that one process rewrites before another one would have started."""
+
+Done = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run may use: ``jobs`` processes (0: one for each processor), and a cache or none."""
+
+    jobs: int = 1
+    cache: Cache | None = None
+
+
+def processors() -> int:
+    """The processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run(
+    sources: Sequence[Source],
+    options: Options,
+    context: Sequence[Source] = (),
+    means: Means | None = None,
+    done: Done = lambda count, total: None,
+) -> Iterator[FileResult | InputError]:
+    """As ``pipeline.rewrite_sources``, with ``means``; ``done`` is told how many files are done."""
+    means = means or Means()
+    batch = Batch.of(sources, context)
+    names = _keys(batch, options) if means.cache is not None else [""] * len(sources)
+    known: dict[int, FileResult | InputError] = {}
+    if means.cache is not None:
+        for position, (source, name) in enumerate(zip(sources, names, strict=True)):
+            if name and (found := means.cache.get(name, source.path)) is not None:
+                known[position] = FileResult(source, Source(source.path, found.text), found.remarks)
+    open_ = [position for position in range(len(sources)) if position not in known]
+    fresh = _fresh(batch, open_, options, means.jobs)
+    with closing(fresh):
+        for position, result in enumerate(_merged(len(sources), known, fresh)):
+            if means.cache is not None and position not in known and isinstance(result, FileResult):
+                means.cache.put(names[position], Cached(result.output.text, result.remarks))
+            done(position + 1, len(sources))
+            yield result
+    if means.cache is not None and means.cache.stored:
+        means.cache.trim()
+
+
+def _merged(
+    count: int, known: dict[int, FileResult | InputError], fresh: Iterator[FileResult | InputError]
+) -> Iterator[FileResult | InputError]:
+    for position in range(count):
+        yield known[position] if position in known else next(fresh)
+
+
+def _keys(batch: Batch, options: Options) -> list[str]:
+    """The name of each file's result in the cache; "" where a file has none."""
+    from fortrans.frontend.dependencies import Dependencies
+
+    dependencies = Dependencies(batch.known)
+    digests = {id(program): digest(program.source) for program in batch.known}
+    return [
+        ""
+        if isinstance(program, InputError)
+        else key(
+            program.source,
+            [digests[id(need)] for need in dependencies.of(program)],
+            options,
+            batch.host(program),
+        )
+        for program in batch.programs
+    ]
+
+
+def _fresh(
+    batch: Batch, positions: Sequence[int], options: Options, jobs: int
+) -> Generator[FileResult | InputError]:
+    """The results of the files at ``positions``, in order."""
+    size = sum(
+        len(program.lines)
+        for position in positions
+        if not isinstance(program := batch.programs[position], InputError)
+    )
+    jobs = min(jobs or processors(), len(positions), size // SMALL + 1)
+    if jobs < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        for position in positions:
+            yield batch.rewrite(position, options)
+        return
+    yield from _forked(batch, positions, options, jobs)
+
+
+_shared: tuple[Batch, Options] | None = None
+"""What a forked process works on, set in that process only."""
+
+
+def _forked(
+    batch: Batch, positions: Sequence[int], options: Options, jobs: int
+) -> Iterator[FileResult | InputError]:
+    # A forked process has the parent's memory: what it starts with is not sent.
+    start = (batch, options, os.getpid())
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin, start)
+    try:
+        # What is large goes first, so that no processor is left with it at the end.
+        order = sorted(positions, key=lambda position: -_weight(batch, position))
+        futures: dict[int, Future[FileResult | InputError]] = {
+            position: pool.submit(_work, position) for position in order
+        }
+        for position in positions:
+            try:
+                yield futures[position].result()
+            except BrokenProcessPool:
+                # One process was killed, and the pool with it: what is left is done here.
+                yield batch.rewrite(position, options)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _weight(batch: Batch, position: int) -> int:
+    program = batch.programs[position]
+    return 0 if isinstance(program, InputError) else len(program.lines)
+
+
+def _work(position: int) -> FileResult | InputError:
+    assert _shared is not None
+    batch, options = _shared
+    return batch.rewrite(position, options)
+
+
+def _begin(batch: Batch, options: Options, parent: int) -> None:
+    """What a process does first.  It ends soon after its parent: a killed one cannot tell it to."""
+    global _shared
+    _shared = (batch, options)
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()

@@ -44,6 +44,10 @@ def keep(
         section = made.get(node.origin) or make(node.origin)
         return element(section, node.at)
 
+    def within(x: Reduce, order: tuple[str, ...]) -> Reduce:
+        mask = None if x.mask is None else visit(x.mask, order, False)
+        return replace(x, body=visit(x.body, order, False), mask=mask)
+
     def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
         match x:
             case At(origin, _, None):
@@ -67,9 +71,12 @@ def keep(
                         return kept(x)
                 elif not _is_outer(depends, order) and not here:
                     return kept(x)
-                inner = (*order, *(name.id for name, _ in reversed(x.indices)))
-                mask = None if x.mask is None else visit(x.mask, inner, False)
-                return replace(x, body=visit(x.body, inner, False), mask=mask)
+                reduced = tuple(name.id for name, _ in reversed(x.indices))
+                found = within(x, (*order, *reduced))
+                if direct and prefers_rows(found):
+                    # A row of accumulators has the reduced dimension outside: other values are invariant.
+                    return within(found, (*order[:-1], *reduced, *order[-1:]))
+                return found
             case _:
                 return transform(
                     x, lambda y: visit(y, order, False) if isinstance(y, At | Reduce) else None

@@ -51,7 +51,7 @@ def vocabulary(site: Assignment) -> frozenset[str]:
     Read off their printed form, which has a few words more; no name it has is missed.
     """
     captured = tuple((c.type, c.value, c.array) for c in site.captures)
-    text = _KEY.sub("", repr((site.lhs, site.rhs, captured)).lower())
+    text = _KEY.sub("", repr((site.lhs, site.rhs, captured, site.allocation)).lower())
     own = {name for capture in site.captures for name in (capture.name, capture.count)}
     return frozenset(_IDENTIFIER.findall(text)) - own
 
@@ -67,11 +67,11 @@ def decide(
     program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh, options: Options
 ) -> Answer | None:
     """The answer for one candidate, None when it has no array work.  Raises Refusal."""
-    from fortrans.frontend.candidates import conditional, transforms
+    from fortrans.frontend.candidates import conditional, has_source, transforms
 
     conditions = conditional(executable)
     found = None
-    if executable.kind == "assignment":
+    if executable.kind == "assignment" or has_source(executable):
         try:
             found = _assignment(program, executable, place, scopes, fresh, options)
         except Refusal:
@@ -220,6 +220,8 @@ def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool
     from fortrans.frontend.parse import expression
     from fortrans.ir.arrays import Scalar
 
+    if executable.kind == "allocate":
+        return True
     left, right = sides(executable.statement.text)
     if transforms(right) or transforms(left):
         return True
@@ -240,14 +242,19 @@ def lift(
     assumed: tuple[Expr, int] | None = None,
 ) -> Assignment | None:
     """The site of an executable; raises Refusal where nothing may be rewritten at that place."""
-    from fortrans.frontend.candidates import allowed, readable, sides, transforms
+    from fortrans.frontend.candidates import readable, sides, transforms
     from fortrans.frontend.expressions import convert
     from fortrans.frontend.lift import lift_assignment, lift_target
     from fortrans.frontend.parse import assignment, expression
+    from fortrans.frontend.straight import with_extents
     from fortrans.ir.arrays import Scalar
 
     readable(executable)
     scope = scopes.at(executable)
+    if executable.kind == "allocate":
+        from fortrans.frontend.allocations import lift_allocation
+
+        return _checked(lift_allocation(place, executable.statement.text, scope, fresh), executable)
     left, right = sides(executable.statement.text)
     # Without array work on the left, and no such reference, there is none whatever the right side is.
     bare = not (transforms(right) or transforms(left))
@@ -256,6 +263,12 @@ def lift(
     node = assignment(executable.statement.text)
     lhs, rhs = convert(node.items[0]), convert(node.items[2])
     site = lift_assignment(place, lhs, rhs, scope, fresh, assumed)
+    return _checked(site and with_extents(site, program, executable), executable)
+
+
+def _checked(site: Assignment | None, executable: Executable) -> Assignment | None:
+    from fortrans.frontend.candidates import allowed
+
     if site is not None:
         allowed(executable)
         _check_implicit(site)
@@ -268,7 +281,11 @@ def _check_implicit(site: Assignment) -> None:
     gfortran takes the first reference in the text as the declaration, and inside a BLOCK makes of
     it a variable of the BLOCK: what is first named in an emitted BLOCK would be another variable.
     """
-    exprs = (as_source(site.lhs), as_source(site.rhs), *(capture.value for capture in site.captures))
+    exprs: tuple[Expr, ...] = (as_source(site.lhs), as_source(site.rhs))
+    exprs += tuple(capture.value for capture in site.captures)
+    if site.allocation is not None:
+        exprs += tuple(x for room in site.allocation.rooms for x in (room.base, *room.bounds))
+        exprs += site.allocation.keywords
     local = {loop.name for x in exprs for loop in walk(x) if isinstance(loop, ImpliedDo)}
     local |= {capture.name for capture in site.captures}
     for name in sorted({name for x in exprs for name in names(x)} - local):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from fortrans.transforms.plan import Plan
 
 
+_KINDS = {"FT102": "Scalar assignment to", "FT110": "Allocation of"}
+
+
 def missed(program: Program, place: Place, refusal: Refusal) -> Remark:
     """The remark about a statement that is left."""
     return Remark(program.source.path, place.span, refusal.code, Kind.MISSED, refusal.message)
@@ -34,19 +37,22 @@ def done(site: Assignment, plan: Plan) -> str:
     """What a remark says of a rewritten statement."""
     from fortrans.analysis.moving import kept_packs
     from fortrans.analysis.profit import work
-    from fortrans.ir.arrays import Scalar, path_name
+    from fortrans.ir.arrays import Scalar, path_name, rank
 
     before = tuple(name for pack in kept_packs(site) for name in work(pack).names)
     composed = [x for x in dict.fromkeys(work(site.rhs).names + before) if x not in plan.kept]
     what = _listed(composed) if composed else "the expression"
     name = path_name(site.lhs.value if isinstance(site.lhs, Scalar) else site.lhs.base)
-    kind = "Scalar assignment" if plan.code == "FT102" else "Array assignment"
+    kind = _KINDS.get(plan.code, "Array assignment to")
     count = sum(map(_nests, plan.body))
     loops = "one loop nest" if count == 1 else f"{count} loop nests"
     if plan.code == "FT106":
         verb = "answer" if len(site.answered) > 1 else "answers"
         return f"{_listed(site.answered)} assigned to '{name}' {verb} from extents, no element is evaluated"
-    return f"{kind} to '{name}' composes {what} into {loops if count else 'scalar statements'}" + _notes(plan)
+    message = f"{kind} '{name}' composes {what} into {loops if count else 'scalar statements'}"
+    if plan.code == "FT110":
+        message += ", which populates it directly" if rank(site.rhs) else ", ahead of it"
+    return message + _notes(plan)
 
 
 def done_condition(site: Condition, plan: Plan) -> str:

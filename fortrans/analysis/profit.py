@@ -99,12 +99,12 @@ def check(site: Assignment, target: str) -> None:
     """Raise Refusal FT6xx when the compiler does as well with the statement as it stands."""
     packs = kept_packs(site)
     found = work(site.rhs).applies
-    if not found and not packs:
+    if not found and not packs and site.allocation is None:
         if site.answered:
             return
         raise elementwise()
     _check_division(site.rhs)
-    if target != "gfortran":
+    if target != "gfortran" or _saves_copy(site, found):
         return
     if (whole := moved(site)) is not None:
         if not counter_pays(site, whole):
@@ -154,6 +154,15 @@ def paying(site: Condition, target: str) -> Condition:
     if len(refusals) == len(site.leaves):
         raise refusals[0]
     return replace(site, test=tested)
+
+
+def _saves_copy(site: Assignment, found: tuple[Apply, ...]) -> bool:
+    """Whether an ALLOCATE statement is populated without the array that SOURCE= would be.
+
+    That array costs more than what composing may lose, but for reductions of larger ones.
+    """
+    reduces = any(x.intrinsic.name in REDUCTIONS or not _composed(x) for x in found)
+    return site.allocation is not None and bool(rank(site.rhs)) and not reduces
 
 
 def _composed(apply: Apply) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fortrans.emit import printer
 from fortrans.emit.style import Spelling
-from fortrans.ir.expr import ONE, Expr, Shape, add, same, sub
+from fortrans.ir.expr import ONE, Expr, Keyword, Shape, add, same, sub
 from fortrans.ir.nest import (
     Allocate,
     Block,
@@ -36,10 +36,10 @@ class ExitView:
 
 @dataclass(frozen=True, slots=True)
 class AllocateView:
-    """``object`` is ``t(n, 0:m)``."""
+    """``objects`` are ``t(n, 0:m)``, ``source=x``."""
 
     kind: ClassVar[str] = "allocate"
-    object: str
+    objects: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +147,10 @@ def _simple(stmt: Store | Exit | Allocate | Deallocate | CallStmt, spelling: Spe
             return StoreView(printer.text(target, spelling), printer.text(value, spelling))
         case Exit():
             return ExitView()
-        case Allocate(target, source=source) if source is not None:
-            return AllocateView(f"{printer.text(target, spelling)}, source={printer.text(source, spelling)}")
-        case Allocate(target, shape, lower):
-            return AllocateView(printer.text(target, spelling) + _bounds(shape, lower, spelling))
+        case Allocate(target, shape, lower, source, more):
+            first = printer.text(target, spelling) + _bounds(shape, lower, spelling)
+            rest = (Keyword("source", source), *more) if source is not None else more
+            return AllocateView((first, *(printer.text(x, spelling) for x in rest)))
         case Deallocate(target):
             return DeallocateView(printer.text(target, spelling))
         case CallStmt(name, args):
@@ -184,8 +184,8 @@ def _length(view: SimpleView) -> int:
             return len(f"{target} = {value}")
         case ExitView():
             return len("exit")
-        case AllocateView(object):
-            return len(f"allocate ({object})")
+        case AllocateView(objects):
+            return len(f"allocate ({', '.join(objects)})")
         case DeallocateView(object):
             return len(f"deallocate ({object})")
         case CallView(name, args):

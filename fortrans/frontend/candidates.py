@@ -14,6 +14,7 @@ from fortrans.remarks import Refusal
 _WORD = re.compile(r"[A-Za-z]\w*")
 _REFERENCE = re.compile(r"([A-Za-z]\w*)\s*\(")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+_SOURCE = re.compile(r"\bsource\s*=", re.IGNORECASE)
 _EXPONENT_OR_PART = re.compile(r"%\s*[A-Za-z]\w*|\d\w*")
 
 
@@ -34,7 +35,7 @@ class Candidates:
             if executable.statement.sentinel:
                 continue
             plain = executable.kind == "assignment" and self._is_candidate(executable)
-            if plain or conditional(executable):
+            if plain or has_source(executable) or conditional(executable):
                 yield executable
 
     def _is_candidate(self, executable: Executable) -> bool:
@@ -61,6 +62,11 @@ class Candidates:
             meaning = scope.lookup(name)
             self._ranked[key] = isinstance(meaning, Symbol) and meaning.rank > 0
         return self._ranked[key]
+
+
+def has_source(executable: Executable) -> bool:
+    """Whether it is an ALLOCATE statement that may have a SOURCE=."""
+    return executable.kind == "allocate" and _SOURCE.search(executable.statement.text) is not None
 
 
 def transforms(text: str) -> bool:

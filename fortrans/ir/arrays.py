@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fortrans.ir.expr import (
@@ -185,6 +185,15 @@ def shape(array: Array) -> Shape:
             return constructor_shape(array)
         case Reference(extents=extents_):
             return extents_
+
+
+def shaped(whole: Section, extents: Shape) -> Section:
+    """A whole array whose extents are known to be these."""
+    axes = tuple(
+        replace(axis, extent=extent) if isinstance(axis, Triplet) else axis
+        for axis, extent in zip(whole.axes, extents, strict=True)
+    )
+    return replace(whole, axes=axes)
 
 
 def rank(array: Array) -> int:

@@ -67,13 +67,15 @@ class Block:
 class Allocate:
     """``allocate (target(shape))``; each bound is ``1:extent`` unless ``lower`` gives another.
 
-    With ``source`` it is ``allocate (target, source=source)``, and ``shape`` is ().
+    With ``source`` it is ``allocate (target, source=source)``, and ``shape`` is ().  ``more`` are
+    other objects, with their bounds, and keywords.
     """
 
     target: Expr
     shape: Shape = ()
     lower: Shape | None = None
     source: Expr | None = None
+    more: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fortrans.ir.arrays import Array, Scalar, Section
-from fortrans.ir.expr import Expr
+from fortrans.ir.expr import Expr, Keyword
 from fortrans.ir.symbols import Scope, Type
 from fortrans.source import Span
 
@@ -50,12 +50,39 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """An object of an ALLOCATE statement: ``base``, with ``bounds`` where they are given.
+
+    ``lower`` are its lower bounds once it is allocated; () for a scalar.
+    """
+
+    base: Expr
+    bounds: tuple[Expr, ...]
+    lower: tuple[Expr, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """``allocate (rooms, source=..., keywords)``; ``keywords`` are STAT= and ERRMSG=."""
+
+    rooms: tuple[Room, ...]
+    keywords: tuple[Keyword, ...] = ()
+
+    @property
+    def status(self) -> Expr | None:
+        """The STAT= variable."""
+        return next((keyword.value for keyword in self.keywords if keyword.name == "stat"), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """``lhs = rhs``; ``lhs`` is a Scalar when a scalar is assigned (a reduction).
 
     ``reallocates``: ``lhs`` is the whole of an allocatable array and ``rhs`` an array, so that
     the assignment may (re)allocate it (10.2.1.3).  ``answered`` are the inquiry functions that the
-    extents of an expression answered, which is not evaluated.
+    extents of an expression answered, which is not evaluated.  With ``allocation`` the statement
+    is an ALLOCATE statement whose SOURCE= is ``rhs``, and ``lhs`` is its first object.
     """
 
     place: Place
@@ -65,6 +92,7 @@ class Assignment:
     captures: tuple[Capture, ...] = ()
     reallocates: bool = False
     answered: tuple[str, ...] = ()
+    allocation: Allocation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from fortrans.ir.written import as_source
 from fortrans.options import Options
 from fortrans.remarks import Refusal
 from fortrans.transforms.accumulate import Gather, Push
+from fortrans.transforms.allocate import allocated
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
@@ -252,7 +253,7 @@ class Composition:
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
-        moving_ = moves(value)
+        moving_ = moves(value) if self.site.allocation is None else None
         told = bool(self.site.answered) and is_told(target, value)
         alone = moving_ is None and not told
         if alone and isinstance(value, Apply | Constructor) and not has_rule(value):
@@ -264,6 +265,8 @@ class Composition:
         if told:
             stored = Store(as_source(target), as_source(value))
             return self._planned(captured + Piece((), (stored,)), "FT106", "")
+        if self.site.allocation is not None:
+            return self._planned(captured + allocated(self, self.site.allocation), "FT110", "")
         if isinstance(target, Scalar):
             piece = captured + self.store(target, value, rows=False)
             return self._planned(piece, "FT102", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -12,6 +13,7 @@ from fortrans.ir.arrays import (
     Constructor,
     Elemental,
     Implied,
+    Scalar,
     Section,
     Triplet,
     Vector,
@@ -42,7 +44,12 @@ def conform(site: Assignment) -> Assignment:
     if isinstance(lhs, Section):
         lhs = _section(lhs, spelled)
     # An operand that has the left side's own shape leaves nothing to reallocate.
-    return replace(site, lhs=lhs, rhs=rhs, reallocates=site.reallocates and shape(lhs) != shape(rhs))
+    return replace(site, lhs=lhs, rhs=rhs, reallocates=site.reallocates and not _same(lhs, rhs))
+
+
+def _same(lhs: Section | Scalar, rhs: Array) -> bool:
+    """Whether two shapes are surely equal, however an extent below zero is written."""
+    return tuple(map(clipped, shape(lhs))) == tuple(map(clipped, shape(rhs)))
 
 
 def _equations(array: Array) -> Iterator[Equation]:

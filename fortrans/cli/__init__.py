@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fortrans import __version__
 from fortrans.cli.call import NORMAL, Call
+from fortrans.cli.check import check, print_diff
 from fortrans.cli.configured import Configured
 from fortrans.cli.kept import cache, config
 from fortrans.cli.launch import launch
@@ -19,12 +20,7 @@ from fortrans.cli.program import Program, complain
 from fortrans.options import Options
 from fortrans.project import files
 from fortrans.remarks import InputError
-from fortrans.report import streams, text
-from fortrans.source import Source
-
-if TYPE_CHECKING:
-    from fortrans.pipeline import FileResult
-
+from fortrans.report import streams
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -49,6 +45,7 @@ def main() -> None:
 
 main.add_command(config)
 main.add_command(cache)
+main.add_command(check)
 main.add_command(launch)
 
 
@@ -84,7 +81,7 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
         try:
             data = file.encode(result.output.text)
             if diff:
-                _print_diff(file, result)
+                print_diff(file, result.output.text)
             elif in_place or target is not None:
                 files.write(outputs[file.source.path], data)
             else:
@@ -94,34 +91,6 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
             continue
         call.report(result)
     call.finish(would=diff)
-
-
-@main.command(cls=Configured, short_help="Tell whether anything would change.")
-@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="FILE|DIR...")
-@rewriting
-@over_files
-def check(paths: tuple[Path, ...], **flags: Any) -> None:
-    """Tell whether `fortrans rewrite` would change anything; write nothing.
-
-    Exit status: 0 when nothing would change, 1 when something would (a unified diff goes to
-    standard output), 2 when a file could not be read or understood.
-
-    \b
-    Examples:
-      fortrans check src
-      fortrans check --quiet solver.f90 && echo nothing to do
-      fortrans check --all src > proposed.diff
-    """
-    call = Call.of(flags)
-    for file, result in call.results(call.inputs(paths, None)):
-        try:
-            _print_diff(file, result)
-        except InputError as problem:
-            call.fail(problem)
-            continue
-        call.report(result)
-    call.finish(would=True)
-    sys.exit(1 if call.tally.changed else 0)
 
 
 @main.command(short_help="Print what stands after a stage.")
@@ -226,11 +195,3 @@ def _check_single(paths: Sequence[Path]) -> None:
     # That an empty directory is empty is said as of any other input that cannot be read.
     if files.is_directory(paths[0]) and any(isinstance(found, files.Entry) for found in files.find(paths)):
         raise click.UsageError(f"Directory '{paths[0]}' needs one of -o DIR, --in-place and --diff")
-
-
-def _print_diff(file: files.File, result: FileResult) -> None:
-    name = file.source.path
-    mark = "\ufeff" if file.mark else ""
-    before, after = Source(name, mark + file.source.text), Source(name, mark + result.output.text)
-    lines = "".join(text.diff(before, after, streams.coloured(sys.stdout)))
-    streams.write(lines.encode(file.encoding, "replace"))

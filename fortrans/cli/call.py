@@ -34,7 +34,9 @@ class Call:
     exclude: Sequence[str] = ()
     jobs: int = 1
     cached: bool = False
+    printing: bool = True
     progress: Progress | None = None
+    failures: list[InputError] = field(default_factory=list)
     context: list[files.File] = field(default_factory=list)
     tally: text.Tally = field(default_factory=text.Tally)
 
@@ -128,7 +130,7 @@ class Call:
         self.tally.add(result.remarks, result.output.text != result.source.text)
         colour = streams.coloured(sys.stderr)
         for item in result.remarks:
-            if item.kind in self.kinds:
+            if item.kind in self.kinds and self.printing:
                 self.say(text.remark(item, colour))
         if self.verbose:
             self.say(text.work(result.source, result.remarks, result.seconds))
@@ -141,6 +143,7 @@ class Call:
 
     def fail(self, problem: InputError) -> None:
         self.tally.errors += 1
+        self.failures.append(problem)
         colour = streams.coloured(sys.stderr)
         self.say(text.error(problem, colour))
 
@@ -152,9 +155,10 @@ class Call:
             line = text.warning(problem, f"context {kind} could not be read", colour)
             self.say(line)
 
-    def finish(self, would: bool) -> None:
-        """Print the summary; leave with status 2 when anything went wrong."""
+    def finish(self, would: bool, summary: str | None = None) -> None:
+        """Print the summary, or the one that is given; leave with status 2 when anything went wrong."""
         if self.kinds:
-            click.echo(text.paint(self.tally.summary(would), 1, streams.coloured(sys.stderr)), err=True)
+            summary = summary or self.tally.summary(would)
+            click.echo(text.paint(summary, 1, streams.coloured(sys.stderr)), err=True)
         if self.tally.errors:
             sys.exit(2)

@@ -74,7 +74,8 @@ def _notes(plan: Plan) -> str:
     if plan.arms:
         notes.append(f"for {plan.arms} values of DIM" if plan.arms > 1 else "for one value of DIM")
     if plan.because:
-        notes.append(f"through a temporary, since {plan.because}")
+        where = " where their addresses overlap" if plan.tested else ""
+        notes.append(f"through a temporary{where}, since {plan.because}")
     if plan.temporaries:
         notes.append(f"{_listed(plan.temporaries)} evaluated once")
     return "".join(f", {note}" for note in notes)

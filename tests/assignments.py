@@ -418,9 +418,11 @@ class Statement(World):
         return True
 
     def share(self, held: Held, attributes: frozenset[str]) -> None:
-        """Another name for part of the array assigned."""
+        """Another name for part of the array assigned, or for what might have been."""
         cut = tuple(slice(None, None, self.pick(1, 1, -1, 2)) for _ in held.data.data.shape)
         view = held.data.data[cut]
+        if self.pick(True, False):
+            view = view.copy()
         lowers = tuple(self.pick(1, 1, 0, 2) for _ in view.shape)
         base = Name("alias")
         data = Bounded(view, lowers, held.type)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fortrans.ir.expr import (
     At,
@@ -55,9 +55,25 @@ class Known:
 def check(body: Sequence[Stmt], known: Known) -> None:
     """Raises AssertionError with the statement that breaks a rule."""
     _scoped(body, known, frozenset(), ())
-    for stmt in within(body):
-        if isinstance(stmt, Loop) and stmt.concurrent:
-            _concurrent(stmt, known)
+    _iterations(body, known)
+
+
+def _iterations(body: Sequence[Stmt], known: Known) -> None:
+    """Every DO CONCURRENT; where addresses were found to be apart, no storage is shared."""
+    for stmt in body:
+        match stmt:
+            case Loop(body=inner):
+                if stmt.concurrent:
+                    _concurrent(stmt, known)
+                _iterations(inner, known)
+            case Block(_, inner):
+                _iterations(inner, known)
+            case If(Name(id), then, other) if id.startswith("apart"):
+                _iterations(then, replace(known, shared=frozenset()))
+                _iterations(other, known)
+            case If(_, then, other):
+                _iterations(then, known)
+                _iterations(other, known)
 
 
 # ---- names, EXIT, allocation ------------------------------------------------------
@@ -78,7 +94,8 @@ def _scoped(body: Sequence[Stmt], known: Known, declared: frozenset[str], loops:
                 _scoped(other, known, declared, loops)
             case Exit():
                 assert loops and not loops[-1], "EXIT must belong to a sequential loop"
-            case Block(declarations, inner):
+            case Block(declarations, inner, uses):
+                known = replace(known, functions=known.functions.union(*(x.only for x in uses)))
                 new = [d.name for d in declarations]
                 assert len(set(new)) == len(new), f"declared twice: {new}"
                 hidden = set(new) & (known.inputs - known.hideable | declared | known.functions)

@@ -305,6 +305,8 @@ def picked(base: Bounded, axes: Sequence[Any]) -> np.ndarray:
 def _called(name: str, args: Sequence[Expr], env: Env) -> Any:
     if name == "kind":
         return 4
+    if name == "transfer" and isinstance(args[0], Call) and args[0].name == "c_loc":
+        return _address(args[0].args[0], env)
     if name == "huge":
         return Greatest(GREATEST) if type_of(args[0], env) == "real" else GREATEST
     keywords = {x.name: evaluate(x.value, env) for x in args if isinstance(x, Keyword)}
@@ -321,6 +323,15 @@ def _called(name: str, args: Sequence[Expr], env: Env) -> Any:
     if name in TRANSFORMATIONAL:
         return _transformed(name, list(map(_plain, values)), {k: _plain(v) for k, v in keywords.items()})
     return _mapped(lambda *xs: FUNCTIONS[name](*xs), [*values, *keywords.values()])
+
+
+def _address(element: Expr, env: Env) -> int:
+    """Where an element lies in memory, as C_LOC has it; raises IndexError outside the bounds."""
+    assert isinstance(element, Ref)
+    whole = evaluate(element.base, env)
+    place = whole.position([evaluate(j, env) for j in element.subscripts])
+    offset = sum(p * stride for p, stride in zip(place, whole.data.strides))
+    return int(whole.data.__array_interface__["data"][0] + offset)
 
 
 def _transformed(name: str, values: list[Any], keywords: dict[str, Any]) -> Any:

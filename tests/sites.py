@@ -22,7 +22,7 @@ UNIT = "subroutine s"
 INTRINSIC_NAMES = (
     INTRINSICS.keys()
     | ELEMENTAL.keys()
-    | set("allocated huge kind lbound len repeat size ubound real int max min merge".split())
+    | set("allocated huge kind lbound len repeat size ubound real int max min merge transfer".split())
 )
 
 

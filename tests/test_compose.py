@@ -30,7 +30,9 @@ from fortrans.transforms.compose import compose
 from fortrans.transforms.plan import Plan
 
 EXAMPLES = 20_000 if PROFILE == "long" else 500
-OURS = frozenset("allocated huge int kind lbound len max merge min modulo not real repeat size".split())
+OURS = frozenset(
+    "allocated huge int kind lbound len max merge min modulo not real repeat size transfer".split()
+)
 
 
 def answer(drawn: Drawn) -> Plan:

@@ -67,6 +67,7 @@ class DeclarationView:
 @dataclass(frozen=True, slots=True)
 class BlockView:
     kind: ClassVar[str] = "block"
+    uses: tuple[str, ...]
     declarations: tuple[DeclarationView, ...]
     body: tuple[View, ...]
 
@@ -122,9 +123,13 @@ def views(plan: tuple[Stmt, ...], spelling: Spelling, width: int, step: int) -> 
         match stmt:
             case Block((), body):
                 found.extend(views(body, spelling, width, step))
-            case Block(declarations, body):
+            case Block(declarations, body, uses):
                 inner = views(body, spelling, width - step, step)
-                found.append(BlockView(_declarations(declarations, spelling), inner))
+                texts = tuple(
+                    f"{spelling.function(x.module)}, only: {', '.join(map(spelling.function, x.only))}"
+                    for x in uses
+                )
+                found.append(BlockView(texts, _declarations(declarations, spelling), inner))
             case Loop():
                 found.append(_loop(stmt, spelling, views(stmt.body, spelling, width - step, step)))
             case If(test, then, other):

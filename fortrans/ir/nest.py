@@ -56,11 +56,20 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """``use, intrinsic :: module, only: only``."""
+
+    module: str
+    only: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """BLOCK with declarations; printed without BLOCK when there are none."""
 
     declarations: tuple[Declaration, ...]
     body: tuple[Stmt, ...]
+    uses: tuple[Use, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from fortrans.options import Options
 from fortrans.remarks import Refusal
 from fortrans.transforms.accumulate import Gather, Push
 from fortrans.transforms.allocate import allocated
+from fortrans.transforms.apart import in_place_when_apart
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
@@ -78,6 +79,8 @@ class Composition:
     stack: Stack = field(default_factory=Stack)
     indices: tuple[str, ...] = ()
     maybe: bool = False
+    addresses: bool = True
+    tested: bool = False
     made: dict[Array, Section] = field(default_factory=dict)
     temporaries: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
@@ -274,13 +277,15 @@ class Composition:
             body, because = assigned(self, target, moving_)
             return self._planned(captured + body, "FT104" if because else "FT101", because)
         code, because = "FT101", ""
-        reason = self._needs_temporary(target, value)
+        reason = self.needs_temporary(target, value)
         if reason is None:
             body = self.room(target, shape(value)) + self.store(target, value, rows=self.clear(target, value))
         else:
             code, because = "FT104", reason
             if self.site.reallocates:
                 body = self._replaced(target, value)
+            elif self.addresses and (either := in_place_when_apart(self, target, value)) is not None:
+                body, self.tested = either, True
             else:
                 filled, copy = self.temporary(value)
                 body = filled + self.store(target, copy, rows=False)
@@ -308,7 +313,7 @@ class Composition:
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
         return planned(
-            self.site.scope, piece, code, because, self.temporaries, self.kept, maybe=self.maybe
+            self.site.scope, piece, code, because, self.temporaries, self.kept, self.maybe, self.tested
         )
 
     def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
@@ -356,7 +361,7 @@ class Composition:
         seen = function_may_read(element(target, probe(target)), as_source(value), self.site.scope)
         return seen is None and not self._reads(target, value)
 
-    def _needs_temporary(self, target: Section, value: Array) -> str | None:
+    def needs_temporary(self, target: Section, value: Array) -> str | None:
         """Why the value must be complete before the first element is stored; None when it need not."""
         inside, what, loops, trial = self._dry(target, value)
         own = frozenset(trial.own)
@@ -387,4 +392,7 @@ def compose(site: Assignment, fresh: Fresh, options: Options = _DEFAULTS) -> Pla
     """The plan for an assignment.  Raises Refusal."""
     with fresh_indices():
         captures = Captures(fresh, Facts(value=site.scope.constant))
-        return Composition(conform(simplify(site)), captures, Stack.of(options)).plan()
+        # flang calls its library for each TRANSFER: small arrays lose by half.
+        addresses = options.target == "gfortran"
+        stack = Stack.of(options)
+        return Composition(conform(simplify(site)), captures, stack, addresses=addresses).plan()

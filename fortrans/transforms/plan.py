@@ -20,7 +20,7 @@ from fortrans.transforms.storage import scoped
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
 OURS = frozenset(
     "allocated huge iand ieor int ior kind lbound len max merge min mod modulo move_alloc not real"
-    " repeat size ubound".split()
+    " repeat size transfer ubound".split()
 )
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Plan:
     """What replaces the statement, and what the remark says of it.
 
     ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
-    that is there.  ``test`` is what is left of a condition, once ``body`` (one BLOCK) has run.
+    that is there.  ``tested``: it is there for the case only that addresses overlap when the
+    program runs.  ``test`` is what is left of a condition, once ``body`` (one BLOCK) has run.
     ``arms``: how many values of a DIM argument have a nest each.
     """
 
@@ -38,6 +39,7 @@ class Plan:
     kept: tuple[str, ...] = ()
     because: str = ""
     maybe: bool = False
+    tested: bool = False
     test: Expr | None = None
     arms: int = 0
 
@@ -50,6 +52,7 @@ def planned(
     temporaries: Sequence[str] = (),
     kept: Sequence[str] = (),
     maybe: bool = False,
+    tested: bool = False,
 ) -> Plan:
     """The plan that ``piece`` is.  Raises Refusal FT406 where it needs a name that is taken."""
     for name in sorted(frozenset(n for stmt in piece.statements for n in mentioned(stmt)) & OURS):
@@ -62,6 +65,7 @@ def planned(
         tuple(dict.fromkeys(kept)),
         because,
         maybe,
+        tested,
     )
 
 

@@ -26,7 +26,7 @@ def prune(stmt: Stmt) -> Stmt:
             used = {name for x in inner for name in mentioned(x)}
             used |= {name for d in declarations if d.name in used for e in d.shape for name in names(e)}
             kept = tuple(d for d in declarations if d.name in used)
-            return Block(kept, inner)
+            return replace(stmt, declarations=kept, body=inner)
         case Loop(body=body):
             return replace(stmt, body=tuple(map(prune, body)))
         case If(test, then, other):

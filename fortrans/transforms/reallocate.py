@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fortrans.intrinsics.entry import clipped
-from fortrans.ir.arrays import (
-    Apply,
-    Array,
-    Constructor,
-    Elemental,
-    Implied,
-    Section,
-    Triplet,
-    Vector,
-)
+from fortrans.ir.arrays import Array, Section, Triplet
 from fortrans.ir.expr import Call, Expr, Op, Shape, constant, integer, linear, sub
 from fortrans.ir.nest import Allocate, CallStmt, Deallocate, If
 from fortrans.ir.symbols import Type
 from fortrans.remarks import Refusal
+from fortrans.transforms.leaves import leaves
 from fortrans.transforms.pieces import Piece, declarable
 
 
@@ -80,33 +70,6 @@ def own_bounds(value: Array) -> Shape | None:
         return None
     lower = tuple(axis.lower for axis in value.axes if isinstance(axis, Triplet))
     return None if all(constant(x) == 1 for x in lower) else lower
-
-
-def leaves(value: Array) -> Iterator[Section]:
-    """The sections that an array expression is made of, those in vector subscripts among them."""
-    match value:
-        case Section(axes=axes):
-            yield value
-            for axis in axes:
-                if isinstance(axis, Vector):
-                    yield from leaves(axis.array)
-        case Elemental(operands=operands):
-            for x in operands:
-                yield from leaves(x)
-        case Apply(args=args):
-            for x in args.values():
-                yield from leaves(x)
-        case Constructor(items=items):
-            for item in items:
-                yield from _within(item)
-
-
-def _within(item: Array | Implied) -> Iterator[Section]:
-    if isinstance(item, Implied):
-        for inner in item.items:
-            yield from _within(inner)
-    else:
-        yield from leaves(item)
 
 
 def _differs(base: Expr, extents: Shape) -> Expr:

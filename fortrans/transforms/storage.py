@@ -33,7 +33,7 @@ class Stack:
         """
         if self.all:
             return all(_specification(extent, scope) for extent in extents)
-        taken = _element(type)
+        taken = element_bytes(type)
         for extent in extents:
             known = value(extent)
             if known is None or taken is None:
@@ -45,7 +45,7 @@ class Stack:
         return True
 
 
-def _element(type: Type) -> int | None:
+def element_bytes(type: Type) -> int | None:
     """The bytes of one element; None when they are not known."""
     if not isinstance(type.kind, int):
         return None

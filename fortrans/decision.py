@@ -172,7 +172,7 @@ def _composed(
         profit.check(site, options.target)
     plan = compose(site, fresh, options)
     if not options.all:
-        profit.check_plan(site, plan.code, plan.maybe, options.target)
+        profit.check_plan(site, plan.code, plan.maybe, plan.tested, options.target)
     return site, plan
 
 
@@ -214,10 +214,12 @@ def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool
     and most array statements are of this kind.
     """
     from fortrans.analysis.profit import elementwise
+    from fortrans.analysis.storing import may_store_elsewhere
     from fortrans.frontend.candidates import allowed, readable, sides, transforms
     from fortrans.frontend.expressions import convert
     from fortrans.frontend.lift import lift_target
     from fortrans.frontend.parse import expression
+    from fortrans.frontend.tokens import words
     from fortrans.ir.arrays import Scalar
 
     if executable.kind == "allocate":
@@ -230,6 +232,8 @@ def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool
     if isinstance(target, Scalar):
         return False
     allowed(executable)
+    if may_store_elsewhere(target, words(right), scopes.at(executable)):
+        return True
     raise elementwise()
 
 

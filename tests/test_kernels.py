@@ -45,7 +45,11 @@ EXPECTED = {
         scalar_quadratic scalar_ring scalar_sum_shift
     """,
     "FT104": """
+        append pointer_elementwise
         self_cshift_2d self_cshift_allocatable self_outer self_pointer
+    """,
+    "FT110": """
+        allocate_source allocate_source_2d
     """,
     "FT403": """
         cshift_array
@@ -55,6 +59,7 @@ EXPECTED = {
         self_smooth
     """,
     "FT602": """
+        allocate_source_2d.transpose(a)
         count.1 cshift cshift_rank1 maxval_mask
         eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
         norm.1 pack_allocatable pack_mask pack_matrix pack_rare pack_vector

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fortrans.analysis.moving import counter_pays, kept_packs, moved, takes_packed
+from fortrans.analysis.storing import appends, doubtful
 from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
     Apply,
@@ -100,9 +101,11 @@ def check(site: Assignment, target: str) -> None:
     packs = kept_packs(site)
     found = work(site.rhs).applies
     if not found and not packs and site.allocation is None:
-        if site.answered:
+        if site.answered or appends(site.lhs, site.rhs, site.reallocates):
             return
-        raise elementwise()
+        if target != "gfortran" or not doubtful(site):
+            raise elementwise()
+        return
     _check_division(site.rhs)
     if target != "gfortran" or _saves_copy(site, found):
         return
@@ -159,8 +162,11 @@ def paying(site: Condition, target: str) -> Condition:
 def _saves_copy(site: Assignment, found: tuple[Apply, ...]) -> bool:
     """Whether an ALLOCATE statement is populated without the array that SOURCE= would be.
 
-    That array costs more than what composing may lose, but for reductions of larger ones.
+    That array costs more than what composing may lose, but for reductions of larger ones; of a
+    bare TRANSPOSE the compiler makes none.
     """
+    if isinstance(site.rhs, Apply) and site.rhs.intrinsic.name in INLINE and _bare(site.rhs):
+        return False
     reduces = any(x.intrinsic.name in REDUCTIONS or not _composed(x) for x in found)
     return site.allocation is not None and bool(rank(site.rhs)) and not reduces
 
@@ -216,12 +222,15 @@ def _nested(apply: Apply) -> bool:
     return any(True for x in apply.args.values() for _ in _applies(x))
 
 
-def check_plan(site: Assignment, code: str, maybe: bool, target: str) -> None:
-    """Raise Refusal FT603 when the way it would have to be done does not pay.
+def check_plan(site: Assignment, code: str, maybe: bool, tested: bool, target: str) -> None:
+    """Raise Refusal FT6xx when the way it would have to be done does not pay.
 
     One shift of a rank-1 array through a temporary moves as much memory as the library does,
-    unless it saves a reallocation or (``maybe``) what gfortran does for pointers.
+    unless it saves a reallocation or (``maybe``) what gfortran does for pointers.  Elementwise work
+    on pointers pays where addresses tell that no temporary is needed (``tested``).
     """
+    if doubtful(site) and not tested and not (work(site.rhs).applies or kept_packs(site) or site.answered):
+        raise elementwise()
     if code != "FT104" or target != "gfortran" or not isinstance(site.lhs, Section):
         return
     if moved(site) is not None:

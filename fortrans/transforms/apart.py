@@ -39,10 +39,10 @@ from fortrans.ir.expr import (
     names,
     sub,
 )
-from fortrans.ir.nest import Block, Declaration, If, Stmt, Store, Use
+from fortrans.ir.leaves import leaves, with_leaves
+from fortrans.ir.nest import Block, Declaration, If, Loop, Stmt, Store, Use
 from fortrans.ir.symbols import LOGICAL, Type
 from fortrans.ir.written import as_source
-from fortrans.transforms.leaves import leaves, with_leaves
 from fortrans.transforms.pieces import Piece
 from fortrans.transforms.storage import element_bytes
 
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 MODULE = Use("iso_c_binding", ("c_intptr_t", "c_loc"))
 MOST_RANGES = 4
 """More sections than these are not told apart, a test of more addresses costs too much to read."""
+
+MOST_NESTS = 4
+"""A statement of more nests is not written twice."""
 
 MOST_CORNERS = 4
 _ADDRESS = Type("integer", "c_intptr_t", "integer(c_intptr_t)")
@@ -102,6 +105,8 @@ def in_place_when_apart(composition: Composition, target: Section, value: Array)
     composition.captures.known, composition.made = dict(known), dict(made)
     direct = composition.store(target, value, rows=composition.clear(target, supposed))
     composition.captures.known, composition.made = known, made
+    if sum(isinstance(stmt, Loop) for stmt in direct.statements) > MOST_NESTS:
+        return None
     filled, copy = composition.temporary(value)
     around = filled + composition.store(target, copy, rows=False)
     apart = Name(composition.fresh.name("apart"))

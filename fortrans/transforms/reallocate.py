@@ -5,10 +5,10 @@ from __future__ import annotations
 from fortrans.intrinsics.entry import clipped
 from fortrans.ir.arrays import Array, Section, Triplet
 from fortrans.ir.expr import Call, Expr, Op, Shape, constant, integer, linear, sub
+from fortrans.ir.leaves import leaves
 from fortrans.ir.nest import Allocate, CallStmt, Deallocate, If
 from fortrans.ir.symbols import Type
 from fortrans.remarks import Refusal
-from fortrans.transforms.leaves import leaves
 from fortrans.transforms.pieces import Piece, declarable
 
 

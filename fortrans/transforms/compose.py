@@ -369,7 +369,7 @@ class Composition:
         if isinstance(inside, Ref) and conflict_in_subscripts(inside, scope, own):
             raise Refusal("FT301", "Subscripts of the left-hand side may change while it is stored")
         if self.site.reallocates and (
-            self._reads(target, value) or mentions(value, root(target), scope)
+            self._reads(target, value) or mentions(value, target, scope)
         ):
             return f"'{path_name(target.base)}' is read on the right and may be reallocated"
         if self.site.reallocates:

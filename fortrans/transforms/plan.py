@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fortrans.analysis.alias import same_object
 from fortrans.analysis.overlap import reads_target
 from fortrans.ir.arrays import Array, Constructor, Scalar, Section, Triplet, base_name, shape
-from fortrans.ir.expr import ONE, Call, Expr, ImpliedDo, Ref, integer, names, walk
+from fortrans.ir.expr import (
+    ONE,
+    Call,
+    Component,
+    Expr,
+    ImpliedDo,
+    Name,
+    Opaque,
+    Ref,
+    Substring,
+    children,
+    integer,
+    walk,
+)
 from fortrans.ir.nest import Declaration, Stmt, Store
 from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
 from fortrans.ir.written import as_source
@@ -103,13 +116,50 @@ def root(section: Section) -> str:
     return base_name(section.base)
 
 
-def mentions(value: Array, root: str, scope: Scope) -> bool:
-    """Whether the value, its extents or the arguments of inquiries name the object that ``root`` is."""
-    found = set(names(as_source(value)))
-    for extent in shape(value):
-        found |= names(extent)
-    own = scope.lookup(root)
-    return root in found or any(same_object(own, scope.lookup(name)) for name in found)
+def mentions(value: Array, target: Section, scope: Scope) -> bool:
+    """Whether the value, its extents or the arguments of inquiries name the target or the whole it is of.
+
+    Another component of the same object is another array.
+    """
+    own = _path(target.base)
+    named = scope.lookup(own[0])
+    for expr in (as_source(value), *shape(value)):
+        for path in _paths(expr):
+            if path[0] == own[0]:
+                # A component of the parent type has two paths.
+                if path[: len(own)] == own[: len(path)] or path[-1] == own[-1]:
+                    return True
+            elif same_object(named, scope.lookup(path[0])):
+                return True
+    return False
+
+
+def _path(designator: Expr) -> tuple[str, ...]:
+    """The names of a designator's parts."""
+    match designator:
+        case Component(base, name):
+            return (*_path(base), name)
+        case Ref(base) | Substring(base):
+            return _path(base)
+        case Name(id) | Call(id):
+            return (id,)
+        case _:
+            raise TypeError(f"not a designator: {designator}")
+
+
+def _paths(expr: Expr) -> Iterator[tuple[str, ...]]:
+    """The parts of every designator in an expression, those in subscripts among them."""
+    match expr:
+        case Name() | Component() | Ref() | Substring():
+            yield _path(expr)
+            inner: Expr = expr
+            while not isinstance(inner, Name | Call):
+                yield from (path for x in children(inner)[1:] for path in _paths(x))
+                inner = children(inner)[0]
+        case Opaque(_, ids):
+            yield from ((id,) for id in sorted(ids))
+        case _:
+            yield from (path for x in children(expr) for path in _paths(x))
 
 
 def _is_intrinsic(name: str, scope: Scope) -> bool:

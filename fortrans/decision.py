@@ -291,7 +291,7 @@ def _check_implicit(site: Assignment) -> None:
         exprs += tuple(x for room in site.allocation.rooms for x in (room.base, *room.bounds))
         exprs += site.allocation.keywords
     local = {loop.name for x in exprs for loop in walk(x) if isinstance(loop, ImpliedDo)}
-    local |= {capture.name for capture in site.captures}
+    local |= {name for capture in site.captures for name in (capture.name, capture.count)}
     for name in sorted({name for x in exprs for name in names(x)} - local):
         meaning = site.scope.lookup(name)
         if isinstance(meaning, Symbol) and "implicit" in meaning.attributes:

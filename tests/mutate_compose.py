@@ -84,6 +84,25 @@ FAULTS = (
         "if exposed or internal or _generic(procedure) or not local:",
         "if exposed or _generic(procedure) or not local:",
     ),
+    # Loops with a counter.
+    (
+        "transforms/pack.py",
+        "all(conflict(place, x, loops, scope, own) is None for x in elements)",
+        "True",
+    ),
+    ("transforms/pack.py", "reads_target(inside, element(vector", "bool(0) and (inside, element(vector"),
+    (
+        "transforms/pack.py",
+        "first=add(Name(counter, natural=True), ONE)",
+        "first=Name(counter, natural=True)",
+    ),
+    ("transforms/pack.py", "if composition.clear(target, value):", "if True:"),
+    ("transforms/pack.py", "None if test == TRUE else test", "None"),
+    (
+        "transforms/compose.py",
+        "replace(span, concurrent=False) for span in self._spans",
+        "span for span in self._spans",
+    ),
     # The statement as a whole.
     ("transforms/compose.py", "rows=not self._reads(target, value)", "rows=True"),
     ("transforms/compose.py", "self.captures.forget(_root(target))", "pass"),

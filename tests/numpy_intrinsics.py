@@ -44,10 +44,27 @@ def np_reshape(source: np.ndarray, shape: np.ndarray, pad: Any = None, order: An
 
 
 def np_cshift(array: np.ndarray, shift: Any, dim: Any = None) -> np.ndarray:
-    return np.roll(array, -_number(shift), _axis(dim, 0))
+    where = _axis(dim, 0)
+    assert where is not None
+    if np.ndim(shift):
+        return _rows(np_cshift, array, where, shift)
+    return np.roll(array, -_number(shift), where)
+
+
+def _rows(shifted: Any, array: np.ndarray, where: int, *given: Any) -> np.ndarray:
+    """A shift of its own for each rank-1 section along a dimension."""
+    moved = np.moveaxis(array, where, -1)
+    result = np.empty(moved.shape, dtype=object)
+    for at in np.ndindex(*moved.shape[:-1]):
+        result[at] = shifted(moved[at], *(x[at] if np.ndim(x) else x for x in given))
+    return np.moveaxis(result, -1, where)
 
 
 def np_eoshift(array: np.ndarray, shift: Any, boundary: Any = None, dim: Any = None) -> np.ndarray:
+    if np.ndim(shift):
+        axis = _axis(dim, 0)
+        assert axis is not None
+        return _rows(np_eoshift, array, axis, shift, boundary)
     where, steps = _axis(dim, 0), _number(shift)
     assert where is not None
     moved = np.moveaxis(array, where, 0)

@@ -26,6 +26,7 @@ from fortrans.verify.kernels import (
 EXPECTED = {
     "FT101": """
         all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count.2
+        eoshift_array eoshift_array_bare.2 eoshift_array_boundary eoshift_boundary
         count_composed cshift_composed cshift_rank1_composed distances divide eoshift_composed
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
         flux maxval.2 maxval_composed
@@ -51,16 +52,13 @@ EXPECTED = {
     "FT110": """
         allocate_source allocate_source_2d
     """,
-    "FT403": """
-        cshift_array
-    """,
     "FT601": """
         elementwise elementwise_allocatable join ramp self_halves self_prefix self_reverse self_shift
         self_smooth
     """,
     "FT602": """
         allocate_source_2d.transpose(a)
-        count.1 cshift cshift_rank1 maxval_mask
+        count.1 cshift cshift_array cshift_array_bare cshift_rank1 eoshift_array_bare.1 maxval_mask
         eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
         norm.1 pack_allocatable pack_mask pack_matrix pack_rare pack_vector
         unpack_field unpack_mask

@@ -177,6 +177,9 @@ class World:
     def shifted(self, extents: Shape) -> tuple[int, dict[str, Array]]:
         dim = self.number(1, len(extents))
         given: dict[str, Array] = {} if dim == 1 and self.chance() else {"dim": self.constant(dim)}
+        inner = extents[: dim - 1] + extents[dim:]
+        if inner and self.number(0, 2) == 0:
+            return dim, given | {"shift": self.array(inner, "integer", self.number(0, 1))}
         return dim, given | {"shift": self.scalar(self.pick(0, 1, -1, 2, -2, 3, -3, 5, -7))}
 
     def cshift(self, extents: Shape, type: str, depth: int) -> Array:

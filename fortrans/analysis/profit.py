@@ -183,6 +183,9 @@ def _costly(apply: Apply) -> bool:
         return False
     if takes_packed(apply):
         return True
+    # Two short loops and a division for each row: the library is faster while rows are short.
+    if name == "cshift" and rank(apply.args["shift"]):
+        return False
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
         return False
@@ -248,7 +251,7 @@ def _bare(apply: Apply) -> bool:
 
 def _bare_pays(apply: Apply) -> bool:
     name = apply.intrinsic.name
-    if name in BARE_ALWAYS:
+    if name in BARE_ALWAYS or (name == "eoshift" and rank(apply.args["shift"]) and (_dim(apply) or 1) > 1):
         return True
     if name not in BARE_ROWS:
         return False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fortrans.intrinsics.cshift import of_kind, scalar_shift
-from fortrans.intrinsics.entry import Args, Entry, replaced, without
+from fortrans.intrinsics.cshift import default_kind, limit, of_kind, widened
+from fortrans.intrinsics.cshift import steps as moved
+from fortrans.intrinsics.entry import Args, Entry, clipped, replaced, without
 from fortrans.intrinsics.types import zero
-from fortrans.ir.arrays import Apply, Section, element, rank, shape
+from fortrans.ir.arrays import Apply, Array, Elemental, Scalar, Section, element, rank, shape
 from fortrans.ir.expr import (
     ONE,
     Call,
@@ -50,11 +51,15 @@ class Eoshift(Entry):
         extents = shape(args["array"])
         dim = self.dimension(args, len(extents)) or 0
         j, extent = index[dim], extents[dim]
-        shift = scalar_shift(self, args)
+        given = args["shift"]
+        if rank(given):
+            shift = moved(index, dim, _limited(widened(self, given), extent))
+        else:
+            shift = element(given, ())
         steps = constant(shift)
-        if steps is None:
-            limit = of_kind(extent, shift, args["shift"])
-            shift = Call("max", (mul(integer(-1), limit), Call("min", (limit, shift))))
+        if steps is None and not rank(given):
+            most = of_kind(extent, shift, given)
+            shift = Call("max", (mul(integer(-1), most), Call("min", (most, shift))))
         inside = element(args["array"], replaced(index, dim, add(j, shift)))
         if steps == 0:
             return inside
@@ -65,6 +70,15 @@ class Eoshift(Entry):
         if steps is None or steps < 0:
             value = Select(Op(">=", (j, sub(ONE, shift))), value, outside)
         return value
+
+
+def _limited(shift: Array, extent: Expr) -> Array:
+    """MAX(-n, MIN(n, s)) of an array SHIFT."""
+    most, type = limit(clipped(extent), shift), shift.type
+    least = Scalar(mul(integer(-1), most.value), most.type)
+    return default_kind(
+        shift, Elemental("max", (least, Elemental("min", (most, shift), type)), type)
+    )
 
 
 def _boundary(args: Args, index: Index) -> Expr:

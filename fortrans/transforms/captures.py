@@ -83,6 +83,9 @@ class Captures:
                     return Select(go(test, True), go(then, index), go(other, index))
                 case Call("modulo", (_, by)) if not _not_zero(by):
                     return None
+                case Call("int", (_, _)):
+                    # What is captured is a default integer.
+                    return None
                 case Call(name, args, user=False) if index and name in READ_ONCE and not names(x) & moving:
                     if x not in self.known:
                         inner = x

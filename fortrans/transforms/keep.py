@@ -13,11 +13,13 @@ from fortrans.ir.arrays import (
     Constructor,
     Elemental,
     Implied,
+    Scalar,
     Section,
     element,
     probe,
 )
 from fortrans.ir.expr import At, Expr, Reduce, names, transform
+from fortrans.ir.symbols import Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.ready import prefers_rows
@@ -56,7 +58,7 @@ def keep(
                 return kept(x)
             case At(origin, _, body) if body is not None:
                 depends = free(x, frozenset(order))
-                if not expensive(origin) or len(depends) == len(order):
+                if not (expensive(origin) or shift_of(origin)) or len(depends) == len(order):
                     return visit(body, order, False)
                 if not _is_outer(depends, order):
                     here = origin == filling or not _standing(origin, order)
@@ -106,6 +108,19 @@ def expensive(array: Array) -> bool:
             return any(map(expensive, _leaves(items)))
         case _:
             return False
+
+
+def shift_of(array: Array) -> str:
+    """How an array SHIFT is limited to the extent (``modulo``, ``max``); "" for another array."""
+    match array:
+        case Elemental("int", (inner,)):
+            return shift_of(inner)
+        case Elemental("modulo", (_, Scalar()), Type(name="integer")):
+            return "modulo"
+        case Elemental("max", (Scalar(), Elemental("min")), Type(name="integer")):
+            return "max"
+        case _:
+            return ""
 
 
 def _leaves(items: tuple[Array | Implied, ...]) -> Iterator[Array]:

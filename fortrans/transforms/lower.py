@@ -39,6 +39,7 @@ from fortrans.transforms.accumulate import (
     masked,
     start,
 )
+from fortrans.transforms.keep import shift_of
 from fortrans.transforms.pieces import Piece, Put, Span, declarable, leave
 from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, turning
 from fortrans.transforms.split import (
@@ -107,11 +108,12 @@ class Lowering:
                 before, name = self._reduce(found)
                 return before + self.build(loops, _replace(value, found, name), sink, turns)
             case At(origin, _, body) if body is not None:
-                local = self.fresh.name("val")
+                shift = shift_of(origin)
+                local = Name(self.fresh.name("shift" if shift else "val"), natural=shift == "modulo")
                 type = declarable(origin.type, "an invariant operand")
-                inner = self.build((), body, Put(Name(local)))
-                before = Piece((Declaration(local, type),)) + inner
-                return before + self.build(loops, _replace(value, found, Name(local)), sink, turns)
+                inner = self.build((), body, Put(local))
+                before = Piece((Declaration(local.id, type),)) + inner
+                return before + self.build(loops, _replace(value, found, local), sink, turns)
             case _:
                 raise TypeError(f"not ready: {found}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fortrans.ir.expr import At, Call, Expr, Op, Reduce, Ref, Select, Substring, children, names, walk
+from fortrans.ir.expr import At, Call, Expr, Name, Op, Reduce, Ref, Select, Substring, children, names, walk
 from fortrans.transforms.accumulate import EXTREMES, MASK, SEARCHES
 from fortrans.transforms.split import Turn, turn
 
@@ -18,13 +18,21 @@ def prefers_rows(reduce: Reduce) -> bool:
     along = names(reduce.at[0])
     across = {reduce.indices[0][0].id}
     score = 0
-    for x in (*walk(reduce.body), *(walk(reduce.mask) if reduce.mask is not None else ())):
+    for x in (*_computed(reduce.body), *(_computed(reduce.mask) if reduce.mask is not None else ())):
         if isinstance(x, Ref) and x.subscripts:
-            inside = names(x.subscripts[0])
+            inside = {y.id for y in _computed(x.subscripts[0]) if isinstance(y, Name)}
             # What has one dimension stays in the cache whichever way it is walked.
             weight = 4 if len(x.subscripts) > 1 else 1
             score += weight * (bool(inside & along) - bool(inside & across))
     return score > 0
+
+
+def _computed(expr: Expr) -> Iterator[Expr]:
+    """``expr`` and what is below it, but for what is kept: a shift does not tell how memory is walked."""
+    yield expr
+    if not isinstance(expr, At):
+        for child in children(expr):
+            yield from _computed(child)
 
 
 def is_plain(element: Expr) -> bool:
@@ -56,11 +64,15 @@ def _find(
         case Select(test, then, other):
             ready = not names(test) & pending
             if in_subscript:
-                if "index" in kinds:
-                    for child in (test, then, other):
-                        yield from _find(child, pending, kinds, True)
-                    if not names(expr) & pending:
-                        yield expr
+                if "index" not in kinds:
+                    # The shift of a row, by which its loop is then split.
+                    yield from _find(test, pending, kinds, True)
+                    return
+                for child in (test, then, other):
+                    yield from _find(child, pending, kinds, True)
+                if not names(expr) & pending:
+                    yield from (x for x in walk(test) if isinstance(x, At | Reduce))
+                    yield expr
                 return
             yield from _find(test, pending, kinds, True)
             if ready and "choice" in kinds:

@@ -102,6 +102,7 @@ class Expressions:
         rules: list[Rule] = [self._leaf_rule, self._merge]
         if shape:
             rules += [self._cshift, self._cshift, self._eoshift, self._reshape, self._spread]
+            rules += [self._pack if len(shape) == 1 else self._unpack]
         if len(shape) == 2:
             rules += [self._transpose, self._transpose]
         if kind in _ORDER:
@@ -238,6 +239,39 @@ class Expressions:
             return f"({number})" if number < 0 and self._chance(0.1) else str(number)
         return self._scalar("i4").text
 
+    def _shifts(self, shape: Shape, dim: int) -> str:
+        """A shift for each row along a dimension, or one for all."""
+        # gfortran 12 goes wrong on arrays without elements.
+        if len(shape) == 1 or 0 in shape or self._chance(0.75):
+            return self._shift()
+        rows = shape[: dim - 1] + shape[dim:]
+        with self._pure():
+            return self._small("i4", self.expression("i4", rows, 1), 96.0).text
+
+    def _pack(self, kind: str, shape: Shape, depth: int) -> Value | None:
+        (extent,) = shape
+        if not extent:
+            return None
+        inner = (self.random.randint(1, extent),)
+        if extent > 3 and self._chance(0.4):
+            inner = (2, extent // 2)
+        with self._pure():
+            array = self.expression(kind, inner, depth - 1)
+            mask = self.expression("l", inner, 1) if self._chance(0.9) else self._scalar("l")
+            vector = self.expression(kind, shape, depth - 2)
+        bound = max(array.bound, vector.bound)
+        return Value(f"pack({array.text}, {mask.text}, {vector.text})", bound)
+
+    def _unpack(self, kind: str, shape: Shape, depth: int) -> Value | None:
+        if 0 in shape:
+            return None
+        with self._pure():
+            vector = self.expression(kind, (math.prod(shape),), depth - 1)
+            mask = self.expression("l", shape, 1)
+            field = self.expression(kind, shape if self._chance(0.7) else (), depth - 2)
+        bound = max(vector.bound, field.bound)
+        return Value(f"unpack({vector.text}, {mask.text}, {field.text})", bound)
+
     def _dim(self, dim: int, keyword: bool) -> str:
         return f", dim={dim}" if keyword else f", {dim}"
 
@@ -245,7 +279,7 @@ class Expressions:
         array = self.expression(kind, shape, depth - 1)
         dim = self.random.randint(1, len(shape))
         where = "" if dim == 1 and self._chance(0.6) else self._dim(dim, self._chance(0.4))
-        return Value(f"cshift({array.text}, {self._shift()}{where})", array.bound)
+        return Value(f"cshift({array.text}, {self._shifts(shape, dim)}{where})", array.bound)
 
     def _eoshift(self, kind: str, shape: Shape, depth: int) -> Value:
         array = self.expression(kind, shape, depth - 1)
@@ -257,7 +291,7 @@ class Expressions:
                 edge = self._leaf(kind, (shape[2 - dim],))
             boundary, bound = f", boundary={edge.text}", max(bound, edge.bound)
         where = "" if dim == 1 and self._chance(0.5) else f", dim={dim}"
-        return Value(f"eoshift({array.text}, {self._shift()}{boundary}{where})", bound)
+        return Value(f"eoshift({array.text}, {self._shifts(shape, dim)}{boundary}{where})", bound)
 
     def _transpose(self, kind: str, shape: Shape, depth: int) -> Value:
         array = self.expression(kind, shape[::-1], depth - 1)
@@ -412,4 +446,8 @@ class Expressions:
             mask = f", mask={where_true.text}"
         if mask and not whole:
             where = f", dim={dim}"
+        if whole and name == "sum" and not mask and self._chance(0.25):
+            with self._pure():
+                kept = self.expression("l", inner, 1)
+            return Value(f"sum(pack({value.text}, {kept.text}))", bound)
         return Value(f"{name}({value.text}{where}{mask})", bound)

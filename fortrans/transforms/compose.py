@@ -53,6 +53,7 @@ from fortrans.transforms.plan import (
     as_written,
     capital,
     conflict_in_subscripts,
+    implied,
     is_told,
     mentions,
     planned,
@@ -304,9 +305,9 @@ class Composition:
         if isinstance(capture.array, Apply):
             return operand(self, capture.name, capture.array, capture.count)
         type = declarable(capture.type, "a function result")
-        shape_ = (ONE,) * capture.rank
+        local = Declaration(capture.name, type, (ONE,) * capture.rank, allocatable=True)
         return Piece(
-            (Declaration(capture.name, type, shape_, allocatable=True),),
+            (local, *implied(capture.value, self.site.scope)),
             # An expression has lower bounds of 1; gfortran takes a function's own without the parentheses.
             (Allocate(name, source=Op("()", (capture.value,))),),
         )

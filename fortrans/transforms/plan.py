@@ -23,7 +23,7 @@ from fortrans.ir.expr import (
     walk,
 )
 from fortrans.ir.nest import Declaration, Stmt, Store
-from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Type, only_derived
+from fortrans.ir.symbols import INTEGER, Generic, Intrinsic, Scope, Symbol, Type, only_derived
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.pieces import Piece
@@ -98,6 +98,17 @@ def as_written(section: Section, value: Array) -> Piece:
     return Piece(
         tuple(Declaration(name, INTEGER) for name in dict.fromkeys(loops)),
         (Store(as_source(section), source),),
+    )
+
+
+def implied(value: Expr, scope: Scope) -> tuple[Declaration, ...]:
+    """Declarations of the implied DO variables in a value as written that are names of ours."""
+    loops = dict.fromkeys(x.name for x in walk(value) if isinstance(x, ImpliedDo))
+    found = {name: scope.lookup(name) for name in loops}
+    return tuple(
+        Declaration(name, INTEGER)
+        for name, meaning in found.items()
+        if not isinstance(meaning, Symbol) or "implicit" in meaning.attributes
     )
 
 

@@ -252,7 +252,7 @@ class Expressions:
         (extent,) = shape
         if not extent:
             return None
-        inner = (self.random.randint(1, extent),)
+        inner: Shape = (self.random.randint(1, extent),)
         if extent > 3 and self._chance(0.4):
             inner = (2, extent // 2)
         with self._pure():

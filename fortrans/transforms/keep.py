@@ -13,16 +13,14 @@ from fortrans.ir.arrays import (
     Constructor,
     Elemental,
     Implied,
-    Scalar,
     Section,
     element,
     probe,
 )
 from fortrans.ir.expr import At, Expr, Reduce, names, transform
-from fortrans.ir.symbols import Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
-from fortrans.transforms.ready import prefers_rows
+from fortrans.transforms.ready import prefers_rows, shift_of
 
 
 def keep(
@@ -108,19 +106,6 @@ def expensive(array: Array) -> bool:
             return any(map(expensive, _leaves(items)))
         case _:
             return False
-
-
-def shift_of(array: Array) -> str:
-    """How an array SHIFT is limited to the extent (``modulo``, ``max``); "" for another array."""
-    match array:
-        case Elemental("int", (inner,)):
-            return shift_of(inner)
-        case Elemental("modulo", (_, Scalar()), Type(name="integer")):
-            return "modulo"
-        case Elemental("max", (Scalar(), Elemental("min")), Type(name="integer")):
-            return "max"
-        case _:
-            return ""
 
 
 def _leaves(items: tuple[Array | Implied, ...]) -> Iterator[Array]:

@@ -39,9 +39,8 @@ from fortrans.transforms.accumulate import (
     masked,
     start,
 )
-from fortrans.transforms.keep import shift_of
 from fortrans.transforms.pieces import Piece, Put, Span, declarable, leave
-from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, turning
+from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, shift_of, turning
 from fortrans.transforms.split import (
     Facts,
     Once,

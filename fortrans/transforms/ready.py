@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fortrans.ir.arrays import Array, Elemental, Scalar
 from fortrans.ir.expr import At, Call, Expr, Name, Op, Reduce, Ref, Select, Substring, children, names, walk
+from fortrans.ir.symbols import Type
 from fortrans.transforms.accumulate import EXTREMES, MASK, SEARCHES
 from fortrans.transforms.split import Turn, turn
 
@@ -28,11 +30,24 @@ def prefers_rows(reduce: Reduce) -> bool:
 
 
 def _computed(expr: Expr) -> Iterator[Expr]:
-    """``expr`` and what is below it, but for what is kept: a shift does not tell how memory is walked."""
+    """``expr`` and what is below it, but for array shifts, which do not tell how memory is walked."""
     yield expr
-    if not isinstance(expr, At):
+    if not (isinstance(expr, At) and shift_of(expr.origin)):
         for child in children(expr):
             yield from _computed(child)
+
+
+def shift_of(array: Array) -> str:
+    """How an array SHIFT is limited to the extent (``modulo``, ``max``); "" for another array."""
+    match array:
+        case Elemental("int", (inner,)):
+            return shift_of(inner)
+        case Elemental("modulo", (_, Scalar()), Type(name="integer")):
+            return "modulo"
+        case Elemental("max", (Scalar(), Elemental("min")), Type(name="integer")):
+            return "max"
+        case _:
+            return ""
 
 
 def is_plain(element: Expr) -> bool:

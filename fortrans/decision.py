@@ -215,7 +215,7 @@ def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool
     """
     from fortrans.analysis.profit import elementwise
     from fortrans.analysis.storing import may_store_elsewhere
-    from fortrans.frontend.candidates import allowed, readable, sides, transforms
+    from fortrans.frontend.candidates import allowed, builds, readable, sides, transforms
     from fortrans.frontend.expressions import convert
     from fortrans.frontend.lift import lift_target
     from fortrans.frontend.parse import expression
@@ -225,7 +225,7 @@ def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool
     if executable.kind == "allocate":
         return True
     left, right = sides(executable.statement.text)
-    if transforms(right) or transforms(left):
+    if transforms(right) or transforms(left) or builds(right):
         return True
     readable(executable)
     target = lift_target(convert(expression(left.strip())), scopes.at(executable), fresh)

@@ -31,6 +31,8 @@ EXPECTED = {
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
         flux maxval.2 maxval_composed
         maxval_rank3.2 maxval_rank3.3 mean minval.2 minval_spread nine_points norm normalise outer_gauss
+        join join_allocatable join_bare join_composed join_matrix join_scalar join_typed pairs ramp
+        ramp_bare triangle triangle_composed
         pack_composed pack_flat pack_join pack_scaled pack_section pack_section_composed unpack_composed
         unpack_matrix
         outer_product outer_product_allocatable outer_product_explicit outer_separable product.2
@@ -53,7 +55,7 @@ EXPECTED = {
         allocate_source allocate_source_2d
     """,
     "FT601": """
-        elementwise elementwise_allocatable join ramp self_halves self_prefix self_reverse self_shift
+        elementwise elementwise_allocatable self_halves self_prefix self_reverse self_shift
         self_smooth
     """,
     "FT602": """

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from fortrans.intrinsics.packing import Taken, packed
-from fortrans.ir.arrays import Apply, Array, Scalar, Section, element, rank
-from fortrans.ir.expr import Literal
+from fortrans.ir.arrays import (
+    Apply,
+    Array,
+    Constructor,
+    Elemental,
+    Implied,
+    Scalar,
+    Section,
+    element,
+    rank,
+)
+from fortrans.ir.expr import Literal, Ref, constant, walk
 from fortrans.ir.sites import Assignment
 
 MOVING = frozenset({"pack", "unpack"})
@@ -13,6 +23,11 @@ MOVING = frozenset({"pack", "unpack"})
 def kept_packs(site: Assignment) -> tuple[Apply, ...]:
     """The PACKs of a statement that are evaluated once, before its nest, by loops of ours."""
     return tuple(c.array for c in site.captures if c.count and isinstance(c.array, Apply))
+
+
+def kept_constructors(site: Assignment) -> bool:
+    """Whether a constructor whose size only its items tell is made before the nest."""
+    return any(isinstance(c.array, Constructor) for c in site.captures)
 
 
 def moved(site: Assignment) -> Apply | None:
@@ -49,3 +64,33 @@ def counter_pays(site: Assignment, value: Apply) -> bool:
 
 def _bare(array: Array) -> bool:
     return isinstance(array, Scalar | Section)
+
+
+def builds(array: Array) -> bool:
+    """Whether composing reaches an array constructor that is more than a list of scalars.
+
+    gfortran makes it with a call for each array item and lets it grow with an implied DO of unknown
+    size; loops were faster at every size.  One of constants only it evaluates when it compiles.
+    """
+    match array:
+        case Constructor(items=items):
+            return any(map(_made, items))
+        case Elemental(operands=operands):
+            return any(map(builds, operands))
+        case Apply(intrinsic, args) if getattr(intrinsic, "composed", True):
+            return any(builds(x) for name, x in args.items() if name not in ("shape", "order"))
+        case _:
+            return False
+
+
+def _made(item: Array | Implied) -> bool:
+    if not isinstance(item, Implied):
+        return rank(item) > 0
+    bounds = (constant(x) for x in (item.first, item.last, item.step))
+    return any(x is None for x in bounds) or not all(map(_constant, item.items))
+
+
+def _constant(item: Array | Implied) -> bool:
+    if isinstance(item, Implied):
+        return not _made(item)
+    return isinstance(item, Scalar) and not any(isinstance(x, Ref) for x in walk(item.value))

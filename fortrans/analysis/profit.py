@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from fortrans.analysis.moving import counter_pays, kept_packs, moved, takes_packed
+from fortrans.analysis.moving import builds, counter_pays, kept_constructors, kept_packs, moved, takes_packed
 from fortrans.analysis.storing import appends, doubtful
 from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
@@ -100,7 +100,8 @@ def check(site: Assignment, target: str) -> None:
     """Raise Refusal FT6xx when the compiler does as well with the statement as it stands."""
     packs = kept_packs(site)
     found = work(site.rhs).applies
-    if not found and not packs and site.allocation is None:
+    made = builds(site.rhs) or kept_constructors(site) or bool(packs)
+    if not found and not made and site.allocation is None:
         if site.answered or appends(site.lhs, site.rhs, site.reallocates):
             return
         if target != "gfortran" or not doubtful(site):
@@ -119,7 +120,7 @@ def check(site: Assignment, target: str) -> None:
         x.intrinsic.name == "spread" and _bare(x) for x in costly
     ):
         raise Refusal("FT603", "MATMUL takes the time here, adding a SPREAD to it saves next to none")
-    if packs or any(map(takes_packed, costly)):
+    if made or any(map(takes_packed, costly)):
         return
     if any(_searches_composed(x) for x in found):
         raise Refusal("FT603", "The extreme of composed reals is found as fast by the library")

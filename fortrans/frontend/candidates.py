@@ -84,6 +84,11 @@ def conditional(executable: Executable) -> bool:
     return executable.kind not in _UNREAD and transforms(_STRING.sub("''", executable.statement.text))
 
 
+def builds(text: str) -> bool:
+    """Whether there may be an array constructor in ``text``."""
+    return "[" in text or "(/" in text
+
+
 def sides(text: str) -> tuple[str, str]:
     """The two sides of an assignment: split at the first ``=`` outside parentheses."""
     depth = 0

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.arguments import kept_array
+from fortrans.intrinsics.constructor import fillable, unsized
 from fortrans.intrinsics.packing import packed
 from fortrans.ir.arrays import (
     Apply,
     Array,
+    Constructor,
     Elemental,
     Scalar,
     Section,
@@ -23,6 +25,7 @@ from fortrans.ir.arrays import (
 from fortrans.ir.expr import ONE, Name, constant, names
 from fortrans.ir.sites import Capture
 from fortrans.ir.written import as_source
+from fortrans.remarks import Refusal
 
 if TYPE_CHECKING:
     from fortrans.frontend.lift import Lifting
@@ -41,12 +44,23 @@ def sized(array: Array, lifting: Lifting) -> Array:
     Raises Refusal FT404 inside an implied DO.
     """
     found = packed(array)
+    if isinstance(array, Constructor) and unsized(array) and not lifting.inquiring:
+        return _constructed(array, lifting)
     if found is None or lifting.inquiring:
         return array
     source = as_source(found)
     local, count = lifting.fresh.name("val"), lifting.fresh.name("n")
     lifting.captures.append(Capture(local, found.type, source, 1, found, count))
     return Section(Name(local), (Triplet(ONE, ONE, Name(count, natural=True)),), found.type)
+
+
+def _constructed(array: Constructor, lifting: Lifting) -> Array:
+    source = as_source(array)
+    if names(source) & lifting.locals or not lifting.pure(source) or not fillable(array):
+        raise Refusal("FT404", "Size of an implied DO depends on its variable in steps")
+    local, count = lifting.fresh.name("val"), lifting.fresh.name("n")
+    lifting.captures.append(Capture(local, array.type, source, 1, array, count))
+    return Section(Name(local), (Triplet(ONE, ONE, Name(count, natural=True)),), array.type)
 
 
 def outward(operation: Elemental) -> Array:
@@ -92,7 +106,10 @@ def taken(apply: Apply, lifting: Lifting) -> Array:
 def reduced(name: str, args: dict[str, Array], lifting: Lifting) -> None:
     """Of a reduction's arguments, evaluate a PACK whose elements it cannot take as they come."""
     operand = "array" if "array" in args else "mask"
-    if operand not in args or packed(args[operand]) is None:
+    if operand not in args:
+        return
+    if packed(args[operand]) is None:
+        args[operand] = sized(args[operand], lifting)
         return
     dim = args.get("dim")
     along = dim is None or (isinstance(dim, Scalar) and constant(dim.value) == 1)

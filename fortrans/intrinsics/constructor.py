@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fortrans.intrinsics.entry import clipped, size
+from fortrans.intrinsics.entry import clipped, indices_for, size
 from fortrans.intrinsics.reshape import delinearise
 from fortrans.intrinsics.types import convert
 from fortrans.ir.arrays import (
@@ -23,6 +23,7 @@ from fortrans.ir.arrays import (
     Triplet,
     Vector,
     element,
+    probe,
     rank,
     shape,
 )
@@ -48,8 +49,9 @@ from fortrans.ir.expr import (
     same,
     sub,
     transform,
+    walk,
 )
-from fortrans.ir.symbols import Type
+from fortrans.ir.symbols import INTEGER, Type
 from fortrans.remarks import Refusal
 
 MOST_ITEMS = 4
@@ -59,16 +61,31 @@ Item = Array | Implied
 def constructor_shape(array: Constructor) -> Shape:
     """One extent: the sum of those of the items.
 
-    Raises Refusal FT404 when an implied DO's inner extents depend on its variable.
+    Where an implied DO's inner extents depend on its variable, it is a sum over its iterations.
     """
     return (_length(array.items),)
+
+
+def fillable(array: Array) -> bool:
+    """Whether it is a constructor, not of scalars only, of items that loops can store one by one."""
+    if not isinstance(array, Constructor) or array.type.name in ("character", "class", "type"):
+        return False
+    return not all(map(is_scalar, array.items)) and all(_simple(x, False) for x in array.items)
+
+
+def _simple(item: Item, inside: bool) -> bool:
+    """Within an implied DO nothing can be kept: no reduction, nothing without an element rule."""
+    if isinstance(item, Implied):
+        return all(_simple(x, True) for x in item.items)
+    kept = (x for x in walk(element(item, probe(item))) if isinstance(x, At | Reduce))
+    return not inside or not any(True for _ in kept)
 
 
 def constructor_element(array: Constructor, index: Index) -> Expr:
     """[X, (Y, i = f, l, s)]{j} => X{j} if j <= n, else Y{...} with i = f + (j - n - 1)*s
 
     Fortran 2018, 7.8.  A list of scalars has no rule that pays: it is materialised, save for a
-    single one and where the subscript is a constant.  Raises Refusal FT404 as the shape does.
+    single one and where the subscript is a constant.  So is what needs a division for each element.
     """
     (j,) = index
     items = array.items
@@ -76,7 +93,7 @@ def constructor_element(array: Constructor, index: Index) -> Expr:
     if array.type.name in ("character", "class") and (array.typed or len(items) > 1):
         return kept
     if constant(j) is None and (
-        len(items) > MOST_ITEMS or (len(items) > 1 and all(_is_scalar(x) for x in items))
+        len(items) > MOST_ITEMS or (len(items) > 1 and all(is_scalar(x) for x in items))
     ):
         return kept
     try:
@@ -89,7 +106,8 @@ class _NoRule(Exception):
     """The constructor is to be materialised."""
 
 
-def _is_scalar(item: Item) -> bool:
+def is_scalar(item: Item) -> bool:
+    """Whether an item is one element."""
     return not isinstance(item, Implied) and rank(item) == 0
 
 
@@ -104,11 +122,24 @@ def _item_length(item: Item) -> Expr:
     if not isinstance(item, Implied):
         return size(item)
     each = _length(item.items)
-    if item.name in names(each):
-        raise Refusal(
-            "FT404", f"Size of an implied DO depends on its variable '{item.name}' in steps"
-        )
-    return mul(each, _trips(item))
+    if item.name not in names(each):
+        return mul(each, _trips(item))
+    origin = Constructor((item,), INTEGER)
+    (turn,) = indices_for(origin, (), 1)
+    value = add(item.first, mul(sub(turn, ONE), item.step))
+    body = replace_names(each, {item.name: value})
+    return Reduce("sum", INTEGER, ((turn, _trips(item)),), body, None, origin, ())
+
+
+def unsized(array: Array) -> bool:
+    """Whether it is a constructor with an implied DO whose inner extents depend on its variable."""
+    return isinstance(array, Constructor) and any(map(_uneven, array.items))
+
+
+def _uneven(item: Item) -> bool:
+    if not isinstance(item, Implied):
+        return False
+    return any(map(_uneven, item.items)) or item.name in names(_length(item.items))
 
 
 def _trips(item: Implied) -> Expr:
@@ -148,6 +179,8 @@ def _element(items: Sequence[Item], j: Expr, convert_to: Type | None) -> Expr:
 def _item_element(item: Item, j: Expr, convert_to: Type | None) -> Expr:
     if not isinstance(item, Implied):
         extents = shape(item)
+        if len(extents) > 1 and constant(j) is None:
+            raise _NoRule
         value = element(item, delinearise(sub(j, ONE), extents) if extents else ())
         return _converted(value, item.type, convert_to)
     each = _length(item.items)
@@ -161,11 +194,9 @@ def _item_element(item: Item, j: Expr, convert_to: Type | None) -> Expr:
         turn, within = sub(j, ONE), ONE
     else:
         place, length = constant(j), constant(each)
-        if place is not None and length:
-            turn, within = integer((place - 1) // length), integer((place - 1) % length + 1)
-        else:
-            turn = Op("/", (sub(j, ONE), each))
-            within = add(Call("modulo", (sub(j, ONE), each)), ONE)
+        if place is None or not length:
+            raise _NoRule
+        turn, within = integer((place - 1) // length), integer((place - 1) % length + 1)
     values = {item.name: add(item.first, mul(turn, item.step))}
     items = tuple(replace_in_item(x, values) for x in item.items)
     return _element(items, within, convert_to)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fortrans.analysis.alias import Alias
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
+from fortrans.intrinsics.constructor import fillable
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -39,6 +40,7 @@ from fortrans.ir.symbols import INTEGER, Type
 from fortrans.ir.written import as_source
 from fortrans.options import Options
 from fortrans.remarks import Refusal
+from fortrans.transforms import construct, pack
 from fortrans.transforms.accumulate import Gather, Push
 from fortrans.transforms.allocate import allocated
 from fortrans.transforms.apart import in_place_when_apart
@@ -46,7 +48,6 @@ from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
 from fortrans.transforms.lower import Lowering
-from fortrans.transforms.pack import assigned, fill, moves, needed, operand
 from fortrans.transforms.pieces import Piece, Put, Span, declarable
 from fortrans.transforms.plan import (
     Plan,
@@ -193,13 +194,13 @@ class Composition:
 
     def _fill(self, section: Section, value: Array) -> Piece:
         match value:
-            case Apply() if moves(value) is not None:
-                return fill(self, section, value)
+            case Apply() if pack.moves(value) is not None:
+                return pack.fill(self, section, value)
             case Apply(intrinsic) if not has_rule(value):
                 self.kept.append(intrinsic.name.upper())
                 return as_written(section, value)
             case Constructor() if not has_rule(value):
-                return as_written(section, value)
+                return construct.fill(self, section, value) if fillable(value) else as_written(section, value)
             case _:
                 return self.store(section, value, rows=True, filling=value)
 
@@ -257,14 +258,14 @@ class Composition:
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
         target, value = self.site.lhs, self.site.rhs
-        moving_ = moves(value) if self.site.allocation is None else None
+        whole = (pack.moves(value) or construct.laid_out(value)) if self.site.allocation is None else None
         told = bool(self.site.answered) and is_told(target, value)
-        alone = moving_ is None and not told
+        alone = whole is None and not told
         if alone and isinstance(value, Apply | Constructor) and not has_rule(value):
             what = capital(described(value))
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
-        for capture in self.site.captures if moving_ is None else needed(self.site, moving_):
+        for capture in pack.needed(self.site, whole) if isinstance(whole, Apply) else self.site.captures:
             captured += self._evaluated(capture)
         if told:
             stored = Store(as_source(target), as_source(value))
@@ -274,8 +275,11 @@ class Composition:
         if isinstance(target, Scalar):
             piece = captured + self.store(target, value, rows=False)
             return self._planned(piece, "FT102", "")
-        if moving_ is not None:
-            body, because = assigned(self, target, moving_)
+        if whole is not None:
+            if isinstance(whole, Apply):
+                body, because = pack.assigned(self, target, whole)
+            else:
+                body, because = construct.assigned(self, target, whole)
             return self._planned(captured + body, "FT104" if because else "FT101", because)
         code, because = "FT101", ""
         reason = self.needs_temporary(target, value)
@@ -302,8 +306,10 @@ class Composition:
                 declared = Piece((Declaration(capture.name, type),))
                 return declared + self.store(Scalar(name, type), capture.array, rows=False)
             return Piece((Declaration(capture.name, type),), (Store(name, capture.value),))
+        if isinstance(capture.array, Constructor):
+            return construct.operand(self, capture.name, capture.array, capture.count)
         if isinstance(capture.array, Apply):
-            return operand(self, capture.name, capture.array, capture.count)
+            return pack.operand(self, capture.name, capture.array, capture.count)
         type = declarable(capture.type, "a function result")
         local = Declaration(capture.name, type, (ONE,) * capture.rank, allocatable=True)
         return Piece(

@@ -158,7 +158,21 @@ class Expressions:
             "l": f"mod({number}, 3) == 0",
             "c": f"achar(70 + i) // 'q' // achar({75 + b} - i)",
         }[kind]
-        return Value(f"[({item}, i = 1, {extent})]", a * extent + 10)
+        bound = a * extent + 10
+        if kind != "c" and extent > 1 and self._chance(0.3):
+            spec = {"i4": "integer", "i8": "integer(i8)", "r4": "real(sp)", "r8": "real(dp)", "l": "logical"}
+            typed = f"{spec[kind]} :: " if kind in spec and self._chance(0.5) else ""
+            if extent in (3, 6, 10):
+                # As many turns of the inner loop as the outer one counts.
+                inner = item.replace("i", "k", 1) if item.startswith("i *") else item
+                turns = {3: 2, 6: 3, 10: 4}[extent]
+                return Value(f"[{typed}(({inner}, k = 1, i), i = 1, {turns})]", bound)
+            if extent % 2 == 0:
+                return Value(f"[{typed}({item}, {item}, i = 1, {extent // 2})]", bound)
+            first = self._scalar(kind)
+            rest = self._leaf(kind, (extent - 1,))
+            return Value(f"[{typed}{first.text}, {rest.text}]", max(bound, first.bound, rest.bound))
+        return Value(f"[({item}, i = 1, {extent})]", bound)
 
     def _leaf_rule(self, kind: str, shape: Shape, _: int) -> Value:
         return self._leaf(kind, shape)

@@ -130,4 +130,4 @@ def described(array: Array) -> str:
         case Constructor():
             return "array constructor"
         case _:
-            return "operand of SPREAD"
+            return "array SHIFT" if shift_of(array) else "operand of SPREAD"

@@ -27,7 +27,6 @@ from fortrans.ir.expr import (
     At,
     Expr,
     Name,
-    Op,
     Reduce,
     Ref,
     Shape,
@@ -35,7 +34,7 @@ from fortrans.ir.expr import (
 )
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Allocate, Declaration, If, Store
-from fortrans.ir.sites import Assignment, Capture
+from fortrans.ir.sites import Assignment
 from fortrans.ir.symbols import INTEGER, Type
 from fortrans.ir.written import as_source
 from fortrans.options import Options
@@ -48,13 +47,13 @@ from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
 from fortrans.transforms.keep import described, has_rule, keep
 from fortrans.transforms.lower import Lowering
+from fortrans.transforms.operands import evaluated
 from fortrans.transforms.pieces import Piece, Put, Span, declarable
 from fortrans.transforms.plan import (
     Plan,
     as_written,
     capital,
     conflict_in_subscripts,
-    implied,
     is_told,
     mentions,
     planned,
@@ -266,7 +265,7 @@ class Composition:
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
         captured = Piece()
         for capture in pack.needed(self.site, whole) if isinstance(whole, Apply) else self.site.captures:
-            captured += self._evaluated(capture)
+            captured += evaluated(self, capture)
         if told:
             stored = Store(as_source(target), as_source(value))
             return self._planned(captured + Piece((), (stored,)), "FT106", "")
@@ -295,28 +294,6 @@ class Composition:
                 filled, copy = self.temporary(value)
                 body = filled + self.store(target, copy, rows=False)
         return self._planned(captured + body, code, because)
-
-    def _evaluated(self, capture: Capture) -> Piece:
-        """A scalar operand, or the result of an array function, evaluated once into a local."""
-        self.own.add(capture.name)
-        name = Name(capture.name)
-        if not capture.rank:
-            type = declarable(capture.type, "a scalar operand")
-            if capture.array is not None:
-                declared = Piece((Declaration(capture.name, type),))
-                return declared + self.store(Scalar(name, type), capture.array, rows=False)
-            return Piece((Declaration(capture.name, type),), (Store(name, capture.value),))
-        if isinstance(capture.array, Constructor):
-            return construct.operand(self, capture.name, capture.array, capture.count)
-        if isinstance(capture.array, Apply):
-            return pack.operand(self, capture.name, capture.array, capture.count)
-        type = declarable(capture.type, "a function result")
-        local = Declaration(capture.name, type, (ONE,) * capture.rank, allocatable=True)
-        return Piece(
-            (local, *implied(capture.value, self.site.scope)),
-            # An expression has lower bounds of 1; gfortran takes a function's own without the parentheses.
-            (Allocate(name, source=Op("()", (capture.value,))),),
-        )
 
     def _planned(self, piece: Piece, code: str, because: str) -> Plan:
         return planned(

@@ -1,12 +1,13 @@
 # Short names; the two commands of README need no make.
-.PHONY: test demo bench fuzz lint types bless readme wheel
+.PHONY: test demo bench examples fuzz lint types bless readme wheel
 
 IN = source scripts/environment.sh && environment dev
 SHELL = /usr/bin/env bash
 
 test:  ; bash scripts/test.sh
 demo:  ; bash scripts/demo.sh
-bench: ; $(IN) && compiler && python -m fortrans.verify.bench
+bench: ; $(IN) && compiler && python -m fortrans.verify.pairs
+examples: ; $(IN) && compiler && python -m fortrans.verify.bench
 fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes 10
 lint:  ; $(IN) && ruff check .
 types: ; $(IN) && mypy

@@ -130,6 +130,27 @@ def build(
     return Built(folder / "program", messages)
 
 
+def compile_only(
+    source: Source, flags: Sequence[str], folder: Path, compiler: str = "gfortran", timeout: float = 120.0
+) -> Built:
+    """Compile one source to an object file in ``folder``.  Raises CompilerMissing or BuildFailed."""
+    path = compiler_path(compiler)
+    folder.mkdir(parents=True, exist_ok=True)
+    (name,) = _placed([source], folder)
+    plain = ("-fdiagnostics-plain-output",) if "gfortran" in Path(path).name else ()
+    result = _call([path, *plain, *flags, "-c", name, "-o", "object.o"], folder, timeout)
+    messages = (result.stdout + result.stderr).decode("utf-8", "replace")
+    if result.exit != 0:
+        raise BuildFailed(messages or f"'{compiler}' took more than {timeout:g} seconds")
+    return Built(folder / "object.o", messages)
+
+
+def undefined(object: Path) -> frozenset[str]:
+    """The symbols that an object file needs from elsewhere.  Raises CompilerMissing without nm."""
+    result = _call([compiler_path("nm"), "-u", str(object)], object.parent, 30.0)
+    return frozenset(line.split()[-1] for line in result.stdout.decode().splitlines() if line.strip())
+
+
 def run(executable: Path, arguments: Sequence[str] = (), timeout: float = 30.0) -> Run:
     """Run a program in its folder, without input, stopped with its children after ``timeout``."""
     return _call([str(executable), *arguments], executable.parent, timeout)

@@ -196,7 +196,9 @@ _HELPER = """\
 _HELPERS = {
     "real": _HELPER.replace("FILLED", "real(lowest + (highest - lowest)*r, {kind})")
     .replace("SAME", "x(i) == y(i) .or. (x(i) /= x(i) .and. y(i) /= y(i))")
-    .replace("WORSE", "worst = max(worst, real(abs(x(i) - y(i))/max(abs(x(i)), tiny(x)), 8))"),
+    .replace("integer :: i\n    do", "integer :: i\n    real(8) :: scale\n    scale = SCALED\n    do")
+    .replace("SCALED", "max(real(maxval(abs(x), abs(x) <= huge(x)), 8), tiny(scale))")
+    .replace("WORSE", "worst = max(worst, abs(real(x(i), 8) - y(i))/scale)"),
     "integer": _HELPER.replace("FILLED", "nint((lowest + (highest - lowest)*r)*SCALE)")
     .replace("SCALE", "merge(1, 10, highest > 2)")
     .replace("SAME", "x(i) == y(i)")

@@ -121,15 +121,15 @@ def kernels(folder: Path = KERNELS, only: str = "") -> list[Kernel]:
     ]
 
 
-def rewritten(kernel: Kernel, all: bool) -> Rewritten:
+def rewritten(kernel: Kernel, all: bool, target: str = "gfortran") -> Rewritten:
     """The kernel after the tool; ``all``: also where profit rules would leave it alone."""
     from fortrans.pipeline import rewrite
 
-    result = rewrite(kernel.text, Options(strict=True), "kernel.f90")
+    result = rewrite(kernel.text, Options(target=target, strict=True), "kernel.f90")
     codes = tuple(remark.code for remark in result.remarks)
     left = all and any(r.kind is Kind.MISSED and r.code.startswith("FT6") for r in result.remarks)
     if left:
-        result = rewrite(kernel.text, Options(all=True, strict=True), "kernel.f90")
+        result = rewrite(kernel.text, Options(all=True, target=target, strict=True), "kernel.f90")
     return Rewritten(result.text, codes, result.text != kernel.text, left)
 
 

@@ -1,14 +1,17 @@
 # Short names; the two commands of README need no make.
-.PHONY: test demo bench examples fuzz lint types bless readme wheel
+.PHONY: test demo bench examples fuzz mutate lint types bless readme wheel
 
 IN = source scripts/environment.sh && environment dev
 SHELL = /usr/bin/env bash
+MINUTES ?= 10
+SEED ?= 1
 
 test:  ; bash scripts/test.sh
 demo:  ; bash scripts/demo.sh
 bench: ; $(IN) && compiler && python -m fortrans.verify.pairs
 examples: ; $(IN) && compiler && python -m fortrans.verify.bench
-fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes 10
+fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes $(MINUTES) --seed $(SEED)
+mutate: ; $(IN) && python tests/mutate.py
 lint:  ; $(IN) && ruff check .
 types: ; $(IN) && mypy
 bless: ; $(IN) && compiler && python -m pytest --bless tests/test_fixtures.py

@@ -8,8 +8,9 @@ import pytest
 
 from fortrans.verify.fuzz import Verdict, examine, reduced
 from fortrans.verify.generate import Program, generate
+from fortrans.verify.special import generate as special_values
 
-SEEDS = range(1, 13)
+SEEDS = range(1, 9)
 MORE = range(1001, 1101)
 
 
@@ -22,6 +23,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_rewritten_program_prints_the_same(seed: int) -> None:
     finding = examine(generate(seed).text(), referee="flang-new-19")
     assert finding.verdict is not Verdict.DIFFERENT, finding.detail
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_special_values_print_the_same(seed: int) -> None:
+    """NaN, infinities, both zeros, every type and kind."""
+    flags = ("-w", "-fcheck=all", "-O0")
+    finding = examine(special_values(seed, 20).text(), flags=flags, referee="flang-new-19")
+    assert finding.verdict is Verdict.SAME, finding.detail
+
+
+def test_special_programs_hold_what_they_should() -> None:
+    programs = [special_values(seed) for seed in range(1, 21)]
+    text = "\n".join("".join(program.statements) for program in programs)
+    words = "transpose spread reshape cshift eoshift merge sum maxval product any count pack matmul unpack"
+    for word in words.split():
+        assert len(re.findall(rf"\b{word}\(", text)) > 5, word
+    whole = "\n".join(program.text() for program in programs)
+    assert min(whole.count(word) for word in ("nan8", "-inf4", "-0.0_8", "_l8 =", "_i1 =", "_z4 =")) > 5
 
 
 def test_most_programs_are_usable() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from fortrans.options import Options
@@ -18,6 +19,7 @@ from fortrans.verify.build import BuildFailed, Run, build, compiler_path, run
 from fortrans.verify.build import CompilerMissing as CompilerMissing
 from fortrans.verify.compare import difference
 from fortrans.verify.generate import Program, generate
+from fortrans.verify.special import generate as special_values
 
 FLAGS = ("-std=f2008", "-w", "-fcheck=all,no-array-temps", "-g", "-O0")
 
@@ -153,6 +155,24 @@ def statements_of(program: Program, keep: set[int]) -> str:
     return re.sub(r" *(call show_.*|print \*, lbound.*)\n", "", text)
 
 
+def installed(compiler: str) -> bool:
+    """Whether the compiler is on the PATH."""
+    try:
+        compiler_path(compiler)
+    except CompilerMissing:
+        return False
+    return True
+
+
+def tried(program: Program, check: Callable[[str], Finding]) -> Finding:
+    """The finding about a whole program; a crash of the tool names the seed."""
+    try:
+        return check(program.text())
+    except Exception as crash:
+        crash.add_note(f"while rewriting the program of seed {program.seed}")
+        raise
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try programs until the time is over; exit code 1 when a rewrite was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -163,35 +183,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--referee", default="flang-new-19", help="asked when programs differ")
     parser.add_argument("--save", type=Path, default=Path("fuzz-failures"))
     parser.add_argument("--exact", action="store_true", help="whole numbers only")
+    parser.add_argument("--programs", type=int, help="stop after so many, whatever the time")
+    kinds = ["ordinary", "special"]
+    parser.add_argument("--only", choices=kinds, help="one kind of programs; else the two alternate")
     chosen = parser.parse_args(arguments)
     try:
         compiler_path(chosen.compiler)
     except CompilerMissing as missing:
         print(f"error: {missing}", file=sys.stderr)
         return 2
-    count = dict.fromkeys(Verdict, 0)
+    settings: list[tuple[str, tuple[str, ...], str]] = [(chosen.compiler, FLAGS, chosen.referee)]
+    if installed(chosen.referee):
+        settings.append((chosen.referee, ("-O0",), chosen.compiler))
+    counts = {compiler: dict.fromkeys(Verdict, 0) for compiler, _, _ in settings}
     seed, end = chosen.seed, time.monotonic() + 60 * chosen.minutes
-
-    def check(text: str) -> Finding:
-        return examine(text, compiler=chosen.compiler, referee=chosen.referee)
-
-    while time.monotonic() < end:
-        program = generate(seed, chosen.size, False if chosen.exact else None)
-        try:
-            finding = check(program.text())
-        except Exception as crash:
-            crash.add_note(f"while rewriting the program of seed {seed}")
-            raise
-        count[finding.verdict] += 1
-        if finding.verdict is Verdict.DIFFERENT:
-            keep = reduced(program, check)
-            final = check(program.text(keep))
-            path = save(program, final, chosen.save, keep, rewritten)
-            print(f"seed {seed}: {final.detail}\n{statements_of(program, keep)}saved as {path}\n", flush=True)
+    last = seed + chosen.programs if chosen.programs is not None else None
+    while time.monotonic() < end and seed != last:
+        special = chosen.only == "special" or (chosen.only is None and seed % 2 == 1)
+        inexact = not (special or chosen.exact) and seed % 4 == 2
+        program = special_values(seed, chosen.size) if special else generate(seed, chosen.size, inexact)
+        for compiler, flags, referee in settings:
+            # flang adds in an order of its own, which shows where sums are not exact.
+            if inexact and compiler != chosen.compiler:
+                continue
+            found = tried(program, partial(examine, flags=flags, compiler=compiler, referee=referee))
+            counts[compiler][found.verdict] += 1
+            if found.verdict is Verdict.DIFFERENT:
+                check = partial(examine, flags=flags, compiler=compiler, referee=referee)
+                keep = reduced(program, check)
+                final = check(program.text(keep))
+                path = save(program, final, chosen.save, keep, rewritten)
+                said = f"{final.detail}\n{statements_of(program, keep)}saved as {path}\n"
+                print(f"seed {seed} under {compiler}: {said}", flush=True)
         seed += 1
-    total = ", ".join(f"{number} {verdict.value}" for verdict, number in count.items())
-    print(f"{seed - chosen.seed} programs of {chosen.size} statements from seed {chosen.seed}: {total}")
-    return 1 if count[Verdict.DIFFERENT] else 0
+    print(f"{seed - chosen.seed} programs of {chosen.size} statements from seed {chosen.seed}")
+    for compiler, count in counts.items():
+        print(f"{compiler}: " + ", ".join(f"{number} {verdict.value}" for verdict, number in count.items()))
+    return int(any(count[Verdict.DIFFERENT] for count in counts.values()))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+TESTS = ("tests/test_rules.py", "tests/test_oracle.py")
 FAULTS = (
     ("transpose.py", "args[\"matrix\"], (k, j))", "args[\"matrix\"], (j, k))"),
     ("spread.py", "inserted(shape(args[\"source\"]), self._dim(args)", "inserted(shape(args[\"source\"]), 0"),
@@ -52,7 +53,7 @@ def survives(file: str, right: str, wrong: str) -> bool:
         if text.count(right) != 1:
             raise ValueError(f"{file}: '{right}' occurs {text.count(right)} times")
         path.write_text(text.replace(right, wrong))
-        command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "tests/test_oracle.py"]
+        command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", *TESTS]
         env = os.environ | {"HYPOTHESIS_PROFILE": "once"}
         return subprocess.run(command, cwd=root, env=env, capture_output=True, check=False).returncode == 0
 

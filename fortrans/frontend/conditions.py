@@ -142,7 +142,9 @@ def _left(executable: Executable, text: str, scope: Scope) -> None:
 
     for name in _REFERENCE.findall(_STRING.sub("''", text)):
         if name.lower() in INTRINSICS and isinstance(scope.lookup(name), Intrinsic):
-            what = executable.kind.upper().removesuffix(" CONSTRUCT")
+            # A guard (CASE, ELSEWHERE) is known by its first word.
+            kind = text.split("(")[0].strip() if executable.kind == "guard" else executable.kind
+            what = kind.upper().removesuffix(" CONSTRUCT")
             raise Refusal("FT009", f"'{name}' in a statement of the form {what} is not composed")
 
 

@@ -25,11 +25,11 @@ def test_rewritten_program_prints_the_same(seed: int) -> None:
     assert finding.verdict is not Verdict.DIFFERENT, finding.detail
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_special_values_print_the_same(seed: int) -> None:
+@pytest.mark.parametrize("number", SEEDS)
+def test_special_values_print_the_same(number: int) -> None:
     """NaN, infinities, both zeros, every type and kind."""
     flags = ("-w", "-fcheck=all", "-O0")
-    finding = examine(special_values(seed, 20).text(), flags=flags, referee="flang-new-19")
+    finding = examine(special_values(number, 20).text(), flags=flags, referee="flang-new-19")
     assert finding.verdict is Verdict.SAME, finding.detail
 
 

@@ -31,11 +31,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """A file, what became of it, the remarks, in source order, and the time it took."""
+    """A file, what became of it, the remarks, in source order, and the time it took.
+
+    ``needs``: the files it depends on, where a run found that out.
+    """
 
     source: Source
     output: Source
     remarks: tuple[Remark, ...]
+    needs: tuple[str, ...] = field(default=(), compare=False)
     seconds: float = field(default=0.0, compare=False)
 
 

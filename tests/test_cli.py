@@ -32,6 +32,7 @@ class FileResult:
     source: Source
     output: Source
     remarks: tuple[Remark, ...]
+    needs: tuple[str, ...] = ()
     seconds: float = 0.25
 
 

@@ -117,3 +117,22 @@ def test_exclude_leaves_out_what_lies_below_an_argument(here: Path) -> None:
         result = run("check", "--exclude", pattern, "src")
         assert "Directory holds no free-form Fortran file" in result.stderr
     assert run("check", "--exclude", "s.f90", "src/deep/s.f90").exit_code == 1
+
+
+def test_a_dependency_file_names_what_the_outputs_depend_on(here: Path) -> None:
+    (here / "src" / "deep" / "s.f90").unlink()
+    (here / "lib dir").mkdir()
+    (here / "lib dir" / "m.f90").write_text("module m\n  integer :: n\nend module m\n")
+    (here / "lib dir" / "x.f90").write_text("module x\nend module x\n")
+    (here / "src" / "b.f90").write_text("module b\n  use m\nend module b\n")
+    (here / "src" / "a.f90").write_text("subroutine a\n  use b\nend subroutine a\n")
+    command = ("rewrite", "-q", "src", "-o", "out", "-I", "lib dir", "--depfile", "out.d")
+    assert run(*command).exit_code == 0
+    assert (here / "out.d").read_text() == (
+        "out/a.f90: src/a.f90 src/b.f90 lib\\ dir/m.f90\nout/b.f90: src/b.f90 lib\\ dir/m.f90\n"
+        "src/a.f90:\nsrc/b.f90:\nlib\\ dir/m.f90:\n"
+    )
+    before = (here / "out" / "a.f90").stat().st_mtime_ns
+    assert run(*command).exit_code == 0
+    assert (here / "out" / "a.f90").stat().st_mtime_ns > before
+    assert run("rewrite", "--diff", "src", "--depfile", "out.d").exit_code == 2

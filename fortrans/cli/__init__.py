@@ -18,6 +18,7 @@ from fortrans.cli.launch import launch
 from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.cli.program import Program, complain
 from fortrans.options import Options
+from fortrans.project import depfile as dependencies
 from fortrans.project import files
 from fortrans.remarks import InputError
 from fortrans.report import streams
@@ -54,9 +55,18 @@ main.add_command(launch)
 @click.option("-o", "--output", metavar="FILE|DIR", help="Write here; a directory mirrors the inputs' tree.")
 @click.option("--in-place", is_flag=True, help="Overwrite the inputs.")
 @click.option("--diff", is_flag=True, help="Write nothing, print a unified diff.")
+@click.option("--depfile", type=PATH, metavar="FILE",
+              help="Write there what the outputs depend on, for make and ninja; outputs get the time of now.")
 @rewriting
 @over_files
-def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: bool, **flags: Any) -> None:
+def rewrite(
+    paths: tuple[Path, ...],
+    output: str | None,
+    in_place: bool,
+    diff: bool,
+    depfile: Path | None,
+    **flags: Any,
+) -> None:
     """Rewrite array statements into loop nests.
 
     The text of a single FILE goes to standard output unless -o, --in-place or --diff says
@@ -75,6 +85,9 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
     """
     call = Call.of(flags)
     target = _target(paths, output, in_place, diff)
+    if depfile is not None and target is None:
+        raise click.UsageError("Option --depfile needs -o, which names the outputs")
+    rules: dict[str, list[str]] = {}
     inputs = call.inputs(paths, target.inside(paths) if target is not None else None)
     outputs = call.outputs(inputs, target)
     for file, result in call.results(inputs):
@@ -83,13 +96,18 @@ def rewrite(paths: tuple[Path, ...], output: str | None, in_place: bool, diff: b
             if diff:
                 print_diff(file, result.output.text)
             elif in_place or target is not None:
-                files.write(outputs[file.source.path], data)
+                place = outputs[file.source.path]
+                if not files.write(place, data) and depfile is not None:
+                    files.touch(place)
+                rules[str(place)] = [file.source.path, *result.needs]
             else:
                 streams.write(data)
         except InputError as problem:
             call.fail(problem)
             continue
         call.report(result)
+    if depfile is not None:
+        call.write(depfile, dependencies.text(rules).encode("utf-8", "surrogateescape"))
     call.finish(would=diff)
 
 

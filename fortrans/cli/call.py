@@ -135,6 +135,13 @@ class Call:
         if self.verbose:
             self.say(text.work(result.source, result.remarks, result.seconds))
 
+    def write(self, path: Path, data: bytes) -> None:
+        """Write a file of the call's own; that it cannot be written is one of its errors."""
+        try:
+            files.write(path, data)
+        except InputError as problem:
+            self.fail(problem)
+
     def say(self, line: str) -> None:
         """A line on standard error, above the progress bar while there is one."""
         if self.progress is not None:

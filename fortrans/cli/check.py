@@ -85,7 +85,7 @@ def check(
         found += _stale(target.path, made)
     found = [*(f for f in found if f.rule != form.ERROR), *map(form.of_error, call.failures)]
     if write_baseline is not None:
-        _write(call, write_baseline, form.baseline(found))
+        call.write(write_baseline, form.baseline(found).encode())
         found = [finding for finding in found if finding.rule == form.ERROR]
     fresh = form.new(found, known)
     if form_ == "text" and target is not None:
@@ -127,13 +127,6 @@ def _baseline(path: Path | None) -> dict[str, int]:
     except InputError as problem:
         click.echo(text.error(problem, streams.coloured(sys.stderr)), err=True)
         sys.exit(2)
-
-
-def _write(call: Call, path: Path, data: str) -> None:
-    try:
-        files.write(path, data.encode())
-    except InputError as problem:
-        call.fail(problem)
 
 
 def _compared(file: files.File, generated: str, place: Path, show: bool) -> Iterator[Finding]:

@@ -17,7 +17,9 @@ from fortrans.project.config import Settings
 from fortrans.remarks import InputError
 from fortrans.report import streams, text
 
-ONLY_GIVEN = frozenset("output in_place diff config isolated help verbose quiet strict".split())
+ONLY_GIVEN = frozenset(
+    "output in_place diff depfile write_baseline config isolated help verbose quiet strict".split()
+)
 """Parameters that one says for each run, never in a file."""
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fortrans.batch import Batch
+from fortrans.frontend.units import Program
 from fortrans.options import Options
 from fortrans.pipeline import FileResult
 from fortrans.project.cache import Cache, Cached, digest, key
@@ -54,7 +55,8 @@ def run(
     """As ``pipeline.rewrite_sources``, with ``means``; ``done`` is told how many files are done."""
     means = means or Means()
     batch = Batch.of(sources, context)
-    names = _keys(batch, options) if means.cache is not None else [""] * len(sources)
+    needs = _needs(batch)
+    names = _keys(batch, options, needs) if means.cache is not None else [""] * len(sources)
     known: dict[int, FileResult | InputError] = {}
     if means.cache is not None:
         for position, (source, name) in enumerate(zip(sources, names, strict=True)):
@@ -67,6 +69,8 @@ def run(
             if means.cache is not None and position not in known and isinstance(result, FileResult):
                 means.cache.put(names[position], Cached(result.output.text, result.remarks))
             done(position + 1, len(sources))
+            if isinstance(result, FileResult):
+                result = replace(result, needs=tuple(need.source.path for need in needs[position]))
             yield result
     if means.cache is not None and means.cache.stored:
         means.cache.trim()
@@ -79,22 +83,27 @@ def _merged(
         yield known[position] if position in known else next(fresh)
 
 
-def _keys(batch: Batch, options: Options) -> list[str]:
-    """The name of each file's result in the cache; "" where a file has none."""
+Needs = list[tuple[Program, ...]]
+
+
+def _needs(batch: Batch) -> Needs:
+    """The files that each file depends on."""
     from fortrans.frontend.dependencies import Dependencies
 
     dependencies = Dependencies(batch.known)
+    return [
+        () if isinstance(program, InputError) else dependencies.of(program) for program in batch.programs
+    ]
+
+
+def _keys(batch: Batch, options: Options, needs: Needs) -> list[str]:
+    """The name of each file's result in the cache; "" where a file has none."""
     digests = {id(program): digest(program.source) for program in batch.known}
     return [
         ""
         if isinstance(program, InputError)
-        else key(
-            program.source,
-            [digests[id(need)] for need in dependencies.of(program)],
-            options,
-            batch.host(program),
-        )
-        for program in batch.programs
+        else key(program.source, [digests[id(need)] for need in mine], options, batch.host(program))
+        for program, mine in zip(batch.programs, needs, strict=True)
     ]
 
 

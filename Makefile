@@ -1,5 +1,5 @@
 # Short names; the two commands of README need no make.
-.PHONY: test demo bench examples fuzz mutate lint types bless readme wheel
+.PHONY: test demo bench bench-repack examples fuzz mutate lint types bless readme wheel
 
 IN = source scripts/environment.sh && environment dev
 SHELL = /usr/bin/env bash
@@ -9,6 +9,7 @@ SEED ?= 1
 test:  ; bash scripts/test.sh
 demo:  ; bash scripts/demo.sh
 bench: ; $(IN) && compiler && python -m fortrans.verify.pairs
+bench-repack: ; $(IN) && compiler && python -m fortrans.verify.repack_bench
 examples: ; $(IN) && compiler && python -m fortrans.verify.bench
 fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes $(MINUTES) --seed $(SEED)
 mutate: ; $(IN) && python tests/mutate.py

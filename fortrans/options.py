@@ -22,6 +22,15 @@ class Options:
     left side; without it the program is compiled with -fno-realloc-lhs.  ``line_markers``:
     compilers' messages name lines of the original.  ``strict``: a fault of the tool itself is
     raised, not turned into a remark (for tests).
+
+    ``repack``: pack assumed-shape dummy arguments that are not contiguous; ``innermost``: where
+    their first dimension is not, ``whole``: wherever they are not, "": not at all.
+    ``repack_only``: names of procedures, with commas between, that alone are repacked.
+    ``repack_when``: ``loop``, where it pays, or ``always``.  Sizes are bytes, 0 is no limit:
+    ``repack_min_size`` and ``repack_max_size`` of an array, ``repack_max_element_size`` of an
+    element, ``repack_min_stride`` between two elements (LOC is used to tell).
+    ``version_loops``: a version of the procedure for contiguous arguments, and no copy.
+    ``openmp``: no copy is made while several threads run.
     """
 
     all: bool = False
@@ -35,3 +44,12 @@ class Options:
     realloc_lhs: bool = True
     line_markers: bool = False
     strict: bool = False
+    repack: str = ""
+    repack_only: str = ""
+    repack_when: str = "loop"
+    repack_min_size: int = 4096
+    repack_max_size: int = 0
+    repack_max_element_size: int = 64
+    repack_min_stride: int = 0
+    version_loops: bool = False
+    openmp: bool = True

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fortrans import repacking
 from fortrans.decision import Answer, decide, identifiers
 from fortrans.ir.fresh import Fresh
 from fortrans.options import Options
@@ -82,8 +83,11 @@ def rewrite_program(
         style = detect(program.source)
         edits, refused = render_all(program, passed, style, options)
         answers = [refused.get(id(answer), answer) for answer in answers]
-    remarks = tuple(answer.remark for answer in answers)
-    return FileResult(program.source, program.source.apply(edits, options.line_markers), remarks)
+    remarks = [answer.remark for answer in answers]
+    if repacking.asked(program.source, options):
+        repacking.repack(program, modules, options, host, edits, remarks)
+        remarks.sort(key=lambda remark: remark.span.first)
+    return FileResult(program.source, program.source.apply(edits, options.line_markers), tuple(remarks))
 
 
 def answer_all(

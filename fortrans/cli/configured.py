@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from fortrans.cli.repacking import with_mode
 from fortrans.project import config
 from fortrans.project.command import parse
 from fortrans.project.config import Settings
@@ -31,6 +32,7 @@ class Configured(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = with_mode(args)
         ctx.meta["settings"] = settings = self._settings(ctx, args)
         try:
             ctx.default_map = {**(ctx.default_map or {}), **self.defaults(settings, ctx)}

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fortrans.cli.repacking import REPACKING, repacking_of
 from fortrans.options import STACK_LIMIT, Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -61,7 +62,7 @@ _OVER_FILES = (
 
 def rewriting(command: _Command) -> _Command:
     """The options that say how to rewrite: every command that rewrites has them."""
-    for option in reversed(_REWRITING):
+    for option in reversed((*_REWRITING, *REPACKING)):
         command = option(command)
     return command
 
@@ -86,4 +87,5 @@ def options_of(flags: dict[str, Any]) -> Options:
         stack_arrays=flags["stack_arrays"],
         realloc_lhs=flags["realloc_lhs"],
         line_markers=flags.get("line_markers", False),
+        **repacking_of(flags),
     )

@@ -30,13 +30,20 @@ def _find(part: list[str], lines: list[str], start: int) -> int | None:
     return next((k for k in range(start, last + 1) if lines[k : k + len(part)] == part), None)
 
 
+def _in_order(parts: Sequence[list[str]], lines: list[str]) -> str | None:
+    """The first line of ``parts`` that does not follow the ones before it in ``lines``."""
+    rest = iter(lines)
+    return next((line for part in parts for line in part if line not in rest), None)
+
+
 def untouched(source: Source, output: Source, remarks: Sequence[Remark]) -> str | None:
     """Every line outside the statements reported as PASSED stands in the output, as it was.
 
     The ends of constructs that were edited with their opening count as such statements.
 
     The lines between two such statements stand together and in order; those before the first
-    begin the output and those after the last end it.
+    begin the output and those after the last end it.  Where something was repacked they stand in
+    order, with lines of its own between them.
     """
     passed = [remark for remark in remarks if remark.kind is Kind.PASSED]
     spans = [span for remark in passed for span in (remark.span, *remark.also)]
@@ -44,6 +51,10 @@ def untouched(source: Source, output: Source, remarks: Sequence[Remark]) -> str 
     if not spans:
         return None if lines == source.lines else "Lines changed and no remark says so"
     gaps = _gaps(source, spans)
+    if any(remark.code.startswith("FT50") for remark in remarks):
+        # Repacking adds lines of its own between those of the source.
+        line = _in_order(gaps, lines)
+        return None if line is None else f"A line is gone or changed: {line.rstrip()!r}"
     first, last = gaps[0], gaps[-1]
     if lines[: len(first)] != first:
         return f"Lines before line {min(spans).first} changed"

@@ -202,3 +202,14 @@ def test_labels_may_be_jumped_to() -> None:
     always = Options(repack="whole", repack_when="always", strict=True)
     lines = [line.strip() for line in rewrite(text, always).text.splitlines()]
     assert lines.index("block") < lines.index("10 k = n")
+
+
+def test_separate_bodies_without_declarations_are_left() -> None:
+    text = (
+        "module m\ninterface\nmodule subroutine s(x, n)\n"
+        f"{HEAD.rpartition('integer :: ')[0]}end subroutine\nend interface\nend module\n"
+        "submodule (m) b\ncontains\nmodule procedure s\ninteger :: i, k\n"
+        f"{LOOP}end procedure\nend submodule\n"
+    )
+    (remark,) = [r for r in rewrite(text, MODES[0]).remarks if r.code.startswith("FT5")]
+    assert remark.code == "FT514"

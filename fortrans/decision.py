@@ -154,7 +154,7 @@ def _composed(
     options: Options,
     assumed: tuple[Expr, int] | None = None,
 ) -> tuple[Assignment, Plan] | None:
-    from fortrans.analysis import profit
+    from fortrans.analysis import locating, profit
     from fortrans.transforms.compose import compose
 
     site = lift(program, executable, place, scopes, fresh, assumed)
@@ -170,6 +170,7 @@ def _composed(
     site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
     if not options.all:
         profit.check(site, options.target)
+        site = locating.sparing(site) if options.target == "gfortran" else site
     plan = compose(site, fresh, options)
     if not options.all:
         profit.check_plan(site, plan.code, plan.maybe, plan.tested, options.target)

@@ -17,7 +17,7 @@ from fortrans.frontend.resolve import Scopes, resolve
 from fortrans.frontend.tokens import words
 from fortrans.intrinsics import fresh_indices
 from fortrans.ir.arrays import Array, Scalar, element, rank, shape
-from fortrans.ir.expr import At, Call, Expr, Keyword, Name, Range, Reduce, Select, transform
+from fortrans.ir.expr import At, Call, Expr, Keyword, Locate, Name, Range, Reduce, Ref, Select, transform
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.sites import Assignment
 from fortrans.ir.symbols import DerivedType, Generic, Procedure, Symbol, Unresolved
@@ -171,6 +171,12 @@ def _printable(expr: Expr) -> Expr:
                 limits = tuple(Keyword(name.id, Range(None, _printable(extent))) for name, extent in indices)
                 masked = () if mask is None else (Keyword("mask", _printable(mask)),)
                 return Call(op, (*limits, _printable(body), *masked))
+            case Locate(op, indices=indices, body=body):
+                limits = tuple(Keyword(name.id, Range(None, _printable(extent))) for name, extent in indices)
+                given = {"value": x.value, "mask": x.mask, "back": x.back}
+                named = (Keyword(key, _printable(y)) for key, y in given.items() if y is not None)
+                found = Call(op, (*limits, _printable(body), *named))
+                return found if x.part is None else Ref(found, (_printable(x.part),))
             case At(origin, at, body):
                 if body is not None:
                     return _printable(body)

@@ -11,6 +11,7 @@ from fortrans.ir.expr import (
     Component,
     Expr,
     ImpliedDo,
+    Locate,
     Name,
     Op,
     Reduce,
@@ -124,7 +125,7 @@ def _used(body: Sequence[Stmt]) -> set[str]:
 def _printable(expr: Expr) -> None:
     """No choice, reduction or mask is left that has no Fortran form."""
     for x in walk(expr):
-        assert not isinstance(x, Select | Reduce | At), f"{x} is left in {expr}"
+        assert not isinstance(x, Select | Reduce | Locate | At), f"{x} is left in {expr}"
         assert not (isinstance(x, Op) and x.op.startswith(".mask")), f"mask is left in {expr}"
         assert not (isinstance(x, Name) and x.id[0] in "$%"), f"'{x.id}' is no name"
 

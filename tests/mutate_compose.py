@@ -117,6 +117,13 @@ FAULTS = (
     ),
     ("transforms/captures.py", "sub(extent, Name(local)))", "sub(Name(local), extent))"),
     ("transforms/keep.py", "not _standing(x.origin, order)", "False"),
+    # Where an element is.
+    ("transforms/locate.py", "Op(\"==\", (value, value))", "Op(\"/=\", (value, value))"),
+    ("transforms/locate.py", "(If(open_, (taken,)),)", "(taken,)"),
+    ("transforms/locate.py", "first=s.last, last=s.first, step=integer(-1)", "step=None"),
+    ("transforms/locate.py", "test = Op(\".or.\", (self.nothing, test))", "pass"),
+    ("transforms/locate.py", "Row(find, sink.target))", "Row(replace(find, places=(ONE,)), sink.target))"),
+    ("transforms/locate.py", "statements=leave(loops.statements, find.found)", "statements=loops.statements"),
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from fortrans.ir.expr import (
     Call,
     Expr,
     Literal,
+    Locate,
     Name,
     Op,
     Opaque,
@@ -265,6 +266,13 @@ def _shown(expr: Expr) -> Expr | None:
             header = ", ".join(f"{name.id} = 1:{printed(extent)}" for name, extent in indices)
             header += "" if mask is None else f", {printed(mask)}"
             return _opaque(f"{op}({header}: {printed(body)})")
+        case Locate(op, indices=indices, body=body):
+            header = ", ".join(f"{name.id} = 1:{printed(extent)}" for name, extent in indices)
+            header += "" if expr.value is None else f", value {printed(expr.value)}"
+            header += "" if expr.mask is None else f", {printed(expr.mask)}"
+            header += "" if expr.back is None else f", back {printed(expr.back)}"
+            part = "" if expr.part is None else f"[{printed(expr.part)}]"
+            return _opaque(f"{op}({header}: {printed(body)}){part}")
         case At(origin, at, None):
             name = origin.intrinsic.name if isinstance(origin, Apply) else type(origin).__name__
             return _opaque(f"{name.upper()}{{{', '.join(map(printed, at))}}}")

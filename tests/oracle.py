@@ -39,6 +39,7 @@ from fortrans.ir.expr import (
     Items,
     Keyword,
     Literal,
+    Locate,
     Name,
     Op,
     Range,
@@ -213,6 +214,8 @@ def evaluate(expr: Expr, env: Env) -> Any:
             return _listed([x for item in items for x in _list(item, env)], spec)
         case Reduce():
             return _reduced(expr, env)
+        case Locate():
+            return _located(expr, env)
         case At(_, _, body) if body is not None:
             return evaluate(body, env)
         case At(origin, at, None):
@@ -365,6 +368,30 @@ def _reduced(reduce: Reduce, env: Env) -> Any:
         if reduce.mask is None or evaluate(reduce.mask, inner):
             total = step(total, evaluate(reduce.body, inner))
     return total
+
+
+def _located(scan: Locate, env: Env) -> Any:
+    names = [name.id for name, _ in scan.indices]
+    extents = [evaluate(extent, env) for _, extent in scan.indices]
+    wanted = None if scan.value is None else evaluate(scan.value, env)
+    back = scan.back is not None and evaluate(scan.back, env)
+    place = tuple(0 for _ in names)
+    best: Any = None
+    for turn in cartesian(*(range(1, n + 1) for n in reversed(extents))):
+        here = tuple(reversed(turn))
+        inner = {**env, **dict(zip(names, here))}
+        if scan.mask is not None and not evaluate(scan.mask, inner):
+            continue
+        found = evaluate(scan.body, inner)
+        if scan.op == "findloc":
+            better = found == wanted and (back or not any(place))
+        elif best is None or (found == best and back):
+            better = True
+        else:
+            better = found > best if scan.op == "maxloc" else found < best
+        if better:
+            place, best = here, found
+    return place[0 if scan.part is None else evaluate(scan.part, env) - 1]
 
 
 # ---- whole arrays, with NumPy ---------------------------------------------------------

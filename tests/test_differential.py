@@ -57,7 +57,7 @@ def test_programs_hold_what_they_should() -> None:
     names = "transpose spread reshape cshift eoshift merge sum maxval minval product any all count"
     for word in names.split():
         assert len(re.findall(rf"\b{word}\(", text)) > 20, word
-    parts = "; |where (|else\n|do k|bump()|ramp(|peek(|p3|mask=|order=|pad="
+    parts = "; |where (|else\n|do k|bump()|ramp(|peek(|p3|mask=|order=|pad=|maxloc(|minloc(|findloc(|back="
     for part in parts.split("|"):
         assert text.count(part) > 5, part
 

@@ -29,7 +29,8 @@ EXPECTED = {
         eoshift_array eoshift_array_bare.2 eoshift_array_boundary eoshift_boundary
         count_composed cshift_composed cshift_rank1_composed distances divide eoshift_composed
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
-        flux maxval.2 maxval_composed
+        findloc_axial_composed findloc_whole flux maxloc_axial.2 maxloc_whole_composed
+        maxval.2 maxval_composed minloc_axial_composed minloc_whole_mask
         maxval_rank3.2 maxval_rank3.3 mean minval.2 minval_spread nine_points norm normalise outer_gauss
         join join_allocatable join_bare join_composed join_matrix join_scalar join_typed pairs ramp
         ramp_bare triangle triangle_composed
@@ -43,6 +44,7 @@ EXPECTED = {
         transpose_shift transpose_spread upwind variance
     """,
     "FT102": """
+        maxloc_vector_shift
         packed_any packed_mask_sum packed_max packed_size packed_sum
         scalar_all_sorted scalar_count_rows scalar_max_row_sum
         scalar_quadratic scalar_ring scalar_sum_shift
@@ -60,7 +62,8 @@ EXPECTED = {
     """,
     "FT602": """
         allocate_source_2d.transpose(a)
-        count.1 cshift cshift_array cshift_array_bare cshift_rank1 eoshift_array_bare.1 maxval_mask
+        count.1 cshift cshift_array cshift_array_bare cshift_rank1 eoshift_array_bare.1 findloc_transpose
+        maxloc_axial.1 maxloc_vector maxloc_vector_composed maxval_mask
         eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 mean.1 minval.1
         norm.1 pack_allocatable pack_mask pack_matrix pack_rare pack_vector
         unpack_field unpack_mask

@@ -158,6 +158,8 @@ class World:
             options += [self.spread, self.cshift, self.eoshift, self.reshape, self.reshape]
         if len(extents) <= 2:
             options += [self.reduction] * 2
+        if type == "integer" and len(extents) <= 2:
+            options += [self.location]
         return self.pick(*options)(extents, type, depth - 1)
 
     def called(self, name: str, **args: Array) -> Array:
@@ -267,6 +269,25 @@ class World:
             return self.called(name, array=self.array(inner, type, min(depth, 1)), **given)
         return self.called(name, array=self.array(inner, type, depth), **given)
 
+    def location(self, extents: Shape, type: str, depth: int) -> Array:
+        given: dict[str, Array] = {}
+        if len(extents) == 1 and 1 <= extents[0] <= 3 and self.chance():
+            inner = tuple(self.number(0, 3) for _ in range(extents[0]))
+        else:
+            dim = self.number(1, len(extents) + 1)
+            given["dim"] = self.constant(dim)
+            inner = (*extents[: dim - 1], self.pick(0, 1, 2, 3, 4), *extents[dim - 1 :])
+        if self.chance():
+            given["mask"] = self.mask(inner, depth - 1)
+        if self.chance():
+            known = Scalar(Literal(self.pick(".true.", ".false.")), LOGICAL)
+            given["back"] = known if self.chance() else self.scalar_of("logical")
+        name = self.pick("maxloc", "minloc", "findloc")
+        of = self.pick("integer", "real", "logical") if name == "findloc" else self.pick("integer", "real")
+        if name == "findloc":
+            given["value"] = self.array((), of, depth - 1) if self.chance() else self.scalar_of(of)
+        return self.called(name, array=self.array(inner, of, depth), **given)
+
     def packed(self, extents: Shape, type: str, depth: int) -> Array:
         return apply("pack", (self.array(extents, type, depth), self.mask(extents, depth - 1)))
 
@@ -331,14 +352,12 @@ class World:
         if type != "integer":
             return self.leaf(extents, type)
         inner = self.number(1, 3)
-        match self.number(0, 3):
+        match self.number(0, 2):
             case 0:
                 return apply("matmul", (self.array((total, inner), type, depth), self.leaf((inner,), type)))
             case 1:
                 mask = self.array((total,), "logical", depth)
                 return apply("unpack", (self.leaf((total,), type), mask, self.scalar_of(type)))
-            case 2:
-                return apply("maxloc", (self.array((total, inner), type, depth), self.constant(2)))
             case _:
                 vector = self.leaf((total,), type)
                 if inner > total:
@@ -416,6 +435,7 @@ ENV: dict[str, Any] = {
     "m": Bounded.of((np.arange(12) % 3 == 0).reshape(3, 4)),
     "v": Bounded.of([5, 1, 4]),
     "e": Bounded.of(np.zeros((0, 4), dtype=int)),
+    "t": Bounded.of(np.array([4, 1, 4, 1, 4, 2, 9, 9, 1, 9, 4, 1]).reshape(3, 4), (2, 0)),
     "w": Bounded.of(["ab", "cd", "ef"], type="character"),
 }
 
@@ -440,6 +460,7 @@ def test_every_composed_intrinsic(name: str) -> None:
         "shift": number(-2),
         "ncopies": number(2),
         "shape": Constructor((number(4), number(3)), INTEGER),
+        "value": number(4),
     }
     args |= {dummy: extras[dummy] for dummy in entry.required if dummy in extras}
     dummies = (*entry.required, *entry.optional)
@@ -447,7 +468,8 @@ def test_every_composed_intrinsic(name: str) -> None:
         compare(apply(name, (), args | ({"dim": number(dim)} if dim else {})), ENV)
     if "mask" in entry.optional:
         compare(apply(name, (), args | {"mask": whole("m", LOGICAL)}), ENV)
-        compare(apply(name, (first, whole("m", LOGICAL))), ENV)
+        if "value" not in entry.required:
+            compare(apply(name, (first, whole("m", LOGICAL))), ENV)
 
 
 @pytest.mark.parametrize("shift", range(-8, 9))
@@ -478,11 +500,14 @@ def test_characters_shift_in_blanks_of_their_length() -> None:
 
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("name", ["maxloc", "minloc", "findloc"])
-def test_shapes_of_materialised_locations(name: str, back: bool) -> None:
-    more = {"back": Scalar(Literal(f".{back}.".lower()), LOGICAL)}
+def test_every_location(name: str, back: bool) -> None:
+    more: dict[str, Array] = {"back": Scalar(Literal(f".{back}.".lower()), LOGICAL)}
     more |= {"value": number(4)} if name == "findloc" else {}
-    for some in ({}, {"dim": number(1)}, {"dim": number(2), "mask": whole("m", LOGICAL)}):
-        compare(apply(name, (whole("a"),), more | some), ENV)
+    masked = {"mask": whole("m", LOGICAL)}
+    for some in ({}, masked, {"dim": number(1)}, {"dim": number(2)} | masked):
+        for array in ("a", "e", "t"):
+            given = some if array == "a" else {k: x for k, x in some.items() if k != "mask"}
+            compare(apply(name, (whole(array),), more | given), ENV)
 
 
 def test_materialised_arrays_have_no_body() -> None:

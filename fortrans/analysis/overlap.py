@@ -12,6 +12,7 @@ from fortrans.ir.expr import (
     Call,
     Component,
     Expr,
+    Locate,
     Name,
     Opaque,
     Reduce,
@@ -98,9 +99,11 @@ def _reads(expr: Expr, loops: frozenset[str], when: _When) -> Iterator[Read]:
             yield from _reads(as_source(origin), loops, _When(frozenset()))
             for child in at:
                 yield from _reads(child, loops, when)
-        case Reduce() | At():
+        case Reduce() | Locate() | At():
             then_ = when.of(expr, loops)
-            if isinstance(expr, Reduce):
+            if isinstance(expr, Locate) and expr.part is not None:
+                yield from _reads(expr.part, loops, when)
+            if isinstance(expr, Reduce | Locate):
                 inner = tuple((name.id, extent) for name, extent in expr.indices)
                 then_ = replace(
                     then_, inside=then_.inside | {name for name, _ in inner}, inner=(*then_.inner, *inner)
@@ -224,7 +227,7 @@ def _is_inquiry_name(expr: Expr, scope: Scope) -> bool:
 
 def _apart(w: Storage, r: Storage, loops: frozenset[str], value: Expr) -> bool:
     """Some dimension holds the two a constant, non-zero distance apart for every iteration."""
-    bound = loops | {name.id for x in _all(value) if isinstance(x, Reduce) for name, _ in x.indices}
+    bound = loops | {name.id for x in _all(value) if isinstance(x, Reduce | Locate) for name, _ in x.indices}
     for mine, theirs in zip(w.subscripts, r.subscripts):
         for x, y in zip(mine, theirs):
             atoms, distance = linear(sub(x, y))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fortrans.analysis.locating import locates, scan_pays
 from fortrans.analysis.moving import builds, counter_pays, kept_constructors, kept_packs, moved, takes_packed
 from fortrans.analysis.storing import appends, doubtful
 from fortrans.intrinsics.elemental import EXPENSIVE
@@ -128,6 +129,8 @@ def check(site: Assignment, target: str) -> None:
         what = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
         if not all(map(_composed, found)):
             raise Refusal("FT603", f"The library does {what}, and nothing else is to be gained")
+        if any(map(locates, found)):
+            raise Refusal("FT602", f"The compiler and its library do {what} as fast")
         raise Refusal("FT602", f"The compiler expands {what} in line already")
     if isinstance(site.rhs, Apply) and _bare(site.rhs) and not _bare_pays(site.rhs):
         raise Refusal(
@@ -187,6 +190,8 @@ def _costly(apply: Apply) -> bool:
     # Two short loops and a division for each row: the library is faster while rows are short.
     if name == "cshift" and rank(apply.args["shift"]):
         return False
+    if locates(apply):
+        return scan_pays(apply)
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
         return False
@@ -252,7 +257,9 @@ def _bare(apply: Apply) -> bool:
 
 def _bare_pays(apply: Apply) -> bool:
     name = apply.intrinsic.name
-    if name in BARE_ALWAYS or (name == "eoshift" and rank(apply.args["shift"]) and (_dim(apply) or 1) > 1):
+    if name in BARE_ALWAYS or locates(apply):
+        return True
+    if name == "eoshift" and rank(apply.args["shift"]) and (_dim(apply) or 1) > 1:
         return True
     if name not in BARE_ROWS:
         return False

@@ -28,6 +28,7 @@ from fortrans.ir.expr import (
     Call,
     Expr,
     Keyword,
+    Locate,
     Name,
     Reduce,
     Select,
@@ -132,7 +133,7 @@ def _intrinsic(call: Call, lifting: Lifting) -> Array:
         args["kind"] = Scalar(kind, INTEGER)
     apply = Apply(entry, args, type)
     if not lifting.inquiring and any(
-        isinstance(x, Reduce | Select | At) for extent in shape(apply) for x in walk(extent)
+        isinstance(x, Reduce | Locate | Select | At) for extent in shape(apply) for x in walk(extent)
     ):
         # Only the result itself tells its size.
         if packed(apply) is not None:
@@ -170,7 +171,7 @@ def _extents(array: Array, lifting: Lifting) -> Array:
         items: list[Array] = [x for x in array.items if not isinstance(x, Implied)]
     else:
         items = [Scalar(element(array, (integer(i + 1),)), array.type) for i in range(length)]
-        if any(isinstance(x.value, At | Select) for x in items if isinstance(x, Scalar)):
+        if any(isinstance(x.value, At | Select | Reduce | Locate) for x in items if isinstance(x, Scalar)):
             return array
     if any(rank(x) for x in items):
         return array

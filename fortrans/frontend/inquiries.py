@@ -17,6 +17,7 @@ from fortrans.ir.expr import (
     Expr,
     Keyword,
     Literal,
+    Locate,
     Name,
     Op,
     Reduce,
@@ -160,7 +161,7 @@ class _Question:
         else:
             extents = [self._told(clipped(x)) for x in shape(array)]
         self._drop(array, extents, before)
-        if any(isinstance(x, Reduce) for x in extents) or _works(array):
+        if any(isinstance(x, Reduce | Locate) for x in extents) or _works(array):
             lifting.answered.append(self.name.upper())
         return array, extents
 
@@ -181,7 +182,7 @@ class _Question:
                     return self.lifting.reduced(origin)
                 case Select(test, then, other):
                     return Call("merge", (self._told(then), self._told(other), test))
-                case _ if isinstance(x, Reduce | At):
+                case _ if isinstance(x, Reduce | Locate | At):
                     raise Refusal("FT403", f"{self.name.upper()} of this expression is not composed")
                 case _:
                     return None

@@ -34,6 +34,7 @@ from fortrans.ir.expr import (
     Call,
     Expr,
     Index,
+    Locate,
     Name,
     Op,
     Opaque,
@@ -237,8 +238,8 @@ def replace_names(expr: Expr, values: dict[str, Expr]) -> Expr:
                     tuple(replace_names(j, values) for j in at),
                     None if body is None else replace_names(body, values),
                 )
-            case Reduce():
-                return replace(
+            case Reduce() | Locate():
+                x = replace(
                     x,
                     indices=tuple((n, replace_names(e, values)) for n, e in x.indices),
                     body=replace_names(x.body, values),
@@ -246,6 +247,12 @@ def replace_names(expr: Expr, values: dict[str, Expr]) -> Expr:
                     origin=replace_in_array(x.origin, values),
                     at=tuple(replace_names(j, values) for j in x.at),
                 )
+                if isinstance(x, Reduce):
+                    return x
+                value, back, part = (
+                    None if y is None else replace_names(y, values) for y in (x.value, x.back, x.part)
+                )
+                return replace(x, value=value, back=back, part=part)
             case _:
                 return None
 

@@ -128,6 +128,28 @@ class Reduce:
 
 
 @dataclass(frozen=True, slots=True)
+class Locate:
+    """Where, counted from 1, the element is that ``op`` (``maxloc``, ``minloc``, ``findloc``) looks for.
+
+    As ``Reduce``, but ``operand`` is the type of ``body``, ``value`` is what FINDLOC looks for, and
+    where ``back`` holds the last of equals is taken, not the first.  ``part`` tells which of
+    several positions is meant, one for each of ``indices``; None when there is one.
+    """
+
+    op: str
+    type: Type
+    operand: Type
+    indices: tuple[tuple[Name, Expr], ...]
+    body: Expr
+    mask: Expr | None
+    value: Expr | None
+    back: Expr | None
+    part: Expr | None
+    origin: Array
+    at: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class At:
     """The element of ``origin`` at ``at``, equal to ``body``; may be computed once and kept.
 
@@ -169,8 +191,9 @@ class Opaque:
 
 Expr = (
     Literal | Name | Ref | Component | Range | Substring | Call | Keyword | Op
-    | Select | Reduce | At | ImpliedDo | Items | Opaque
+    | Select | Reduce | Locate | At | ImpliedDo | Items | Opaque
 )
+Scan = Reduce | Locate
 Index = tuple[Expr, ...]
 Shape = tuple[Expr, ...]
 
@@ -192,7 +215,7 @@ def constant(expr: Expr) -> int | None:
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions (of ``At`` and ``Reduce``: those that are evaluated)."""
+    """The direct sub-expressions (of ``At`` and scans: those that are evaluated)."""
     match expr:
         case Literal() | Name() | Opaque():
             return ()
@@ -210,6 +233,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (test, then, other)
         case Reduce(_, _, indices, body, mask):
             return (*(extent for _, extent in indices), body, *(() if mask is None else (mask,)))
+        case Locate(indices=indices, body=body):
+            more = (x for x in (expr.mask, expr.value, expr.back) if x is not None)
+            return (*(extent for _, extent in indices), body, *more)
         case At(_, at, body):
             return at if body is None else (*at, body)
         case ImpliedDo(items, _, first, last, step):
@@ -248,14 +274,13 @@ def transform(expr: Expr, visit: Callable[[Expr], Expr | None]) -> Expr:
             return Op(op, tuple(map(go, args)))
         case Select(test, then, other):
             return Select(go(test), go(then), go(other))
-        case Reduce():
-            return replace(
-                expr,
-                indices=tuple((name, go(extent)) for name, extent in expr.indices),
-                body=go(expr.body),
-                mask=maybe(expr.mask),
-                at=tuple(map(go, expr.at)),
-            )
+        case Reduce() | Locate():
+            indices = tuple((name, go(extent)) for name, extent in expr.indices)
+            at = tuple(map(go, expr.at))
+            expr = replace(expr, indices=indices, body=go(expr.body), mask=maybe(expr.mask), at=at)
+            if isinstance(expr, Reduce):
+                return expr
+            return replace(expr, value=maybe(expr.value), back=maybe(expr.back), part=maybe(expr.part))
         case At(origin, at, body):
             return At(origin, tuple(map(go, at)), maybe(body))
         case ImpliedDo(items, name, first, last, step):
@@ -289,7 +314,7 @@ def names(expr: Expr) -> frozenset[str]:
                 found.add(id)
             case Opaque(_, ids):
                 found |= ids
-            case Reduce(indices=indices):
+            case Reduce(indices=indices) | Locate(indices=indices):
                 found |= {name.id for name, _ in indices}
     return frozenset(found)
 

@@ -51,6 +51,9 @@ def start(op: str, type: Type, accumulator: Expr) -> Expr:
             return Op("-", (Call("huge", (accumulator,)),))
         case "minval" if type.name in ("integer", "real"):
             return Call("huge", (accumulator,))
+        case "maxval" | "minval" if type.name == "character":
+            least = Call("achar", (ZERO,)) if op == "maxval" else Call("char", (Literal("255"),))
+            return Call("repeat", (least, Call("len", (accumulator,))))
         case _:
             raise Refusal("FT403", f"'{op.upper()}' of type {type.name} is not composed")
 
@@ -146,7 +149,8 @@ class Gather:
             value = Name(name)
         into = self.into
         better = Op(">" if self.op == "maxval" else "<", (value, into))
-        test = better if self.ordered else Op(".or.", (better, Op("/=", (into, into))))
+        ordered = self.ordered or self.type.name != "real"
+        test = better if ordered else Op(".or.", (better, Op("/=", (into, into))))
         if self.rows:
             return declarations, (*first, Store(into, Call("merge", (value, into, test))))
         if self.seen is None:

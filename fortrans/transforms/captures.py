@@ -11,6 +11,7 @@ from fortrans.ir.expr import (
     Call,
     Component,
     Expr,
+    Locate,
     Name,
     Reduce,
     Ref,
@@ -54,7 +55,7 @@ class Captures:
     ) -> tuple[Piece, tuple[Span, ...], Expr, Expr]:
         """Loops, target and value with each such reference replaced, and the reading of the new ones."""
         moving = {span.index for span in loops} | {
-            name.id for x in walk(value) if isinstance(x, Reduce) for name, _ in x.indices
+            name.id for x in walk(value) if isinstance(x, Reduce | Locate) for name, _ in x.indices
         }
         made: list[tuple[str, Expr]] = []
         go = self._reader(frozenset(moving), made)

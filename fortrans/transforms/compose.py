@@ -26,6 +26,7 @@ from fortrans.ir.expr import (
     ONE,
     At,
     Expr,
+    Locate,
     Name,
     Reduce,
     Ref,
@@ -115,7 +116,7 @@ class Composition:
         what = element(value, index if rank(value) else ())
         direct = rows and same_type(target.type, value.type)
         # A reduction takes the target for its own accumulators: nothing else may be there meanwhile.
-        spare = rows and not isinstance(what, Reduce)
+        spare = rows and not isinstance(what, Reduce | Locate)
         into = target if spare and isinstance(target, Section) else None
         before, what = self._kept(what, index, direct, filling, into)
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
@@ -220,7 +221,7 @@ class Composition:
         loops = tuple(name.id for name in reversed(index))
 
         def accumulates(origin: Array) -> bool:
-            nodes = [x for x in walk(value) if isinstance(x, Reduce | At) and x.origin == origin]
+            nodes = [x for x in walk(value) if isinstance(x, Reduce | Locate | At) and x.origin == origin]
             return (
                 into is not None
                 and isinstance(origin, Apply)
@@ -228,7 +229,7 @@ class Composition:
                 and same_type(into.type, origin.type)
                 and shape(into) == shape(origin)
                 and all(x.at == index for x in nodes)
-                and all(prefers_rows(x) if isinstance(x, Reduce) else x.body is None for x in nodes)
+                and all(_gathers(x) for x in nodes)
             )
 
         def make(origin: Array) -> Section:
@@ -370,6 +371,15 @@ class Composition:
         if (function := function_may_read(inside, what, scope)) is not None:
             return f"function '{function}' may read '{path_name(target.base)}'"
         return None
+
+
+def _gathers(node: Reduce | Locate | At) -> bool:
+    """Whether the array that the node is an element of is stored by rows, or by a reference as written."""
+    match node:
+        case Reduce() | Locate():
+            return prefers_rows(node)
+        case At(_, _, body):
+            return body is None
 
 
 def compose(site: Assignment, fresh: Fresh, options: Options = _DEFAULTS) -> Plan:

@@ -17,7 +17,7 @@ from fortrans.ir.arrays import (
     element,
     probe,
 )
-from fortrans.ir.expr import At, Expr, Reduce, names, transform
+from fortrans.ir.expr import At, Expr, Locate, Reduce, Scan, names, transform
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.ready import prefers_rows, shift_of
@@ -40,13 +40,18 @@ def keep(
     is being filled with: that one must be computed here.
     """
 
-    def kept(node: Reduce | At) -> Expr:
+    def kept(node: Reduce | Locate | At) -> Expr:
         section = made.get(node.origin) or make(node.origin)
         return element(section, node.at)
 
-    def within(x: Reduce, order: tuple[str, ...]) -> Reduce:
-        mask = None if x.mask is None else visit(x.mask, order, False)
-        return replace(x, body=visit(x.body, order, False), mask=mask)
+    def within(x: Scan, order: tuple[str, ...]) -> Scan:
+        def maybe(y: Expr | None) -> Expr | None:
+            return None if y is None else visit(y, order, False)
+
+        x = replace(x, body=visit(x.body, order, False), mask=maybe(x.mask))
+        if isinstance(x, Reduce):
+            return x
+        return replace(x, value=maybe(x.value), back=maybe(x.back), part=maybe(x.part))
 
     def visit(x: Expr, order: tuple[str, ...], top: bool) -> Expr:
         match x:
@@ -62,7 +67,7 @@ def keep(
                     here = origin == filling or not _standing(origin, order)
                     return visit(body, order, False) if here else kept(x)
                 return At(origin, x.at, visit(body, order, False))
-            case Reduce():
+            case Reduce() | Locate():
                 depends = free(x, frozenset(order))
                 direct = top and rows and len(depends) == len(order) and bool(order)
                 here = x.origin == filling or not _standing(x.origin, order)
@@ -79,7 +84,7 @@ def keep(
                 return found
             case _:
                 return transform(
-                    x, lambda y: visit(y, order, False) if isinstance(y, At | Reduce) else None
+                    x, lambda y: visit(y, order, False) if isinstance(y, At | Reduce | Locate) else None
                 )
 
     return visit(value, loops, True)

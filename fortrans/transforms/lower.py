@@ -8,6 +8,7 @@ opened, is computed here, outside the loops it does not depend on; then the next
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fortrans.ir.expr import (
     ONE,
@@ -15,9 +16,11 @@ from fortrans.ir.expr import (
     At,
     Call,
     Expr,
+    Locate,
     Name,
     Op,
     Reduce,
+    Scan,
     Select,
     add,
     integer,
@@ -39,6 +42,7 @@ from fortrans.transforms.accumulate import (
     masked,
     start,
 )
+from fortrans.transforms.locate import Find, Row, locate, locate_rows, placed
 from fortrans.transforms.pieces import Piece, Put, Span, declarable, leave
 from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, shift_of, turning
 from fortrans.transforms.split import (
@@ -57,7 +61,8 @@ MOST_TURNS = 3
 UNROLLS = frozenset({"sum", "product", "count"})
 
 
-Sink = Put | Gather | Push
+Sink = Put | Gather | Push | Find | Row
+S = TypeVar("S", Reduce, Locate)
 
 
 @dataclass(slots=True)
@@ -78,7 +83,9 @@ class Lowering:
         if rest:
             inner = self.build(tuple(rest), value, sink, turns)
             return Piece((), (span.loop(inner.body),))
-        if isinstance(sink, Put) and sink.rows and isinstance(value, Reduce) and prefers_rows(value):
+        if isinstance(sink, Put) and sink.rows and isinstance(value, Scan) and prefers_rows(value):
+            if isinstance(value, Locate):
+                return locate_rows(self, span, value, sink)
             return self._rows(span, value, sink, turns)
         if turns and (where := turning(value, span.index)) is not None:
             return self._split(span, value, sink, where, turns)
@@ -90,7 +97,7 @@ class Lowering:
     def _settle(
         self, loops: tuple[Span, ...], value: Expr, sink: Sink, found: Expr, turns: int
     ) -> Piece:
-        if isinstance(found, Select) and (holds := self._decided(found.test)) is not None:
+        if isinstance(found, Select) and (holds := self.decided(found.test)) is not None:
             return self.build(loops, resolve(value, found.test, holds), sink, turns)
         match found:
             case Select() if is_index(found, value):
@@ -106,6 +113,9 @@ class Lowering:
             case Reduce():
                 before, name = self._reduce(found)
                 return before + self.build(loops, _replace(value, found, name), sink, turns)
+            case Locate():
+                before, name = locate(self, found)
+                return before + self.build(loops, placed(value, found, name), sink, turns)
             case At(origin, _, body) if body is not None:
                 shift = shift_of(origin)
                 local = Name(self.fresh.name("shift" if shift else "val"), natural=shift == "modulo")
@@ -118,7 +128,7 @@ class Lowering:
 
     def _when(self, test: Expr, then: tuple[Stmt, ...], other: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """An IF, or what of it is known to be taken."""
-        match self._decided(test):
+        match self.decided(test):
             case True:
                 return then
             case False:
@@ -126,7 +136,7 @@ class Lowering:
             case None:
                 return (If(test, then, other),)
 
-    def _decided(self, test: Expr) -> bool | None:
+    def decided(self, test: Expr) -> bool | None:
         """Whether a comparison is known to hold, or known not to; None when it is not known."""
         match test:
             case Op("<=", (x, y)):
@@ -150,7 +160,7 @@ class Lowering:
         """A reduction as loops over a local accumulator."""
         type = declarable(reduce.type, f"the accumulator of '{reduce.op.upper()}'")
         accumulator = Name(self.fresh.name("acc"))
-        reduce, spans = self._named(reduce)
+        reduce, spans = self.named(reduce)
         declarations = (
             Declaration(accumulator.id, type),
             *(Declaration(span.index, INTEGER) for span in spans),
@@ -158,7 +168,7 @@ class Lowering:
         piece = Piece(declarations)
         empty = Piece((), (Store(accumulator, start(reduce.op, type, accumulator)),))
         element = masked(reduce.mask, reduce.body)
-        if any(self._never(span) for span in spans):
+        if any(self.never(span) for span in spans):
             return piece + empty, accumulator
         exact = reduce.op in EXTREMES and type.name == "real"
         if exact and len(spans) == 1 and reduce.mask is None:
@@ -182,7 +192,8 @@ class Lowering:
             piece += Piece((gather.flag,), (Store(Name(gather.flag.name), FALSE),))
         loops = self.build(spans, element, gather)
         if reduce.op in SEARCHES:
-            loops = replace(loops, statements=leave(loops.statements, accumulator, reduce.op))
+            found = accumulator if reduce.op == "any" else Op(".not.", (accumulator,))
+            loops = replace(loops, statements=leave(loops.statements, found))
         return piece + empty + loops, accumulator
 
     def _search(self, span: Span, element: Expr, accumulator: Name, op: str, type: Type) -> Piece:
@@ -193,32 +204,32 @@ class Lowering:
         rest = self.build((replace(span, first=add(Name(span.index), ONE)),), element, gather)
         return Piece((), (span.loop((*first.body, found)), *rest.body))
 
-    def _never(self, span: Span) -> bool:
+    def never(self, span: Span) -> bool:
         """Whether the loop surely has no iteration."""
         known = self.facts.value(span.last)
         return known is not None and known < 1
 
-    def _named(self, reduce: Reduce) -> tuple[Reduce, tuple[Span, ...]]:
-        """The reduction with printable index names, and its loops, outermost first."""
-        printable = {name.id: Name(self.fresh.name("k")) for name, _ in reduce.indices}
-        body = substitute(reduce.body, dict(printable))
-        mask = None if reduce.mask is None else substitute(reduce.mask, dict(printable))
-        indices = tuple((printable[name.id], extent) for name, extent in reduce.indices)
+    def named(self, scan: S) -> tuple[S, tuple[Span, ...]]:
+        """The reduction or location with printable index names, and its loops, outermost first."""
+        printable = {name.id: Name(self.fresh.name("k")) for name, _ in scan.indices}
+        body = substitute(scan.body, dict(printable))
+        mask = None if scan.mask is None else substitute(scan.mask, dict(printable))
+        indices = tuple((printable[name.id], extent) for name, extent in scan.indices)
         spans = tuple(Span(name.id, ONE, extent, concurrent=False) for name, extent in reversed(indices))
-        return replace(reduce, indices=indices, body=body, mask=mask), spans
+        return replace(scan, indices=indices, body=body, mask=mask), spans
 
     # ---- the inmost loop ------------------------------------------------------
 
     def _rows(self, span: Span, reduce: Reduce, sink: Put, turns: int) -> Piece:
         """A whole row of accumulators at once: the reduced dimension outside, memory in order."""
         original = reduce
-        reduce, (across,) = self._named(reduce)
+        reduce, (across,) = self.named(reduce)
         target = sink.target
         gather = Gather(reduce.op, reduce.type, target, self.fresh.name, rows=True)
         element = masked(reduce.mask, reduce.body)
         plain = self.build((span,), start(reduce.op, reduce.type, target), Put(target), turns)
         declared = Piece((Declaration(across.index, INTEGER),))
-        if self._never(across):
+        if self.never(across):
             return plain
         if reduce.op in EXTREMES and reduce.type.name == "real" and is_plain(element):
             gather = replace(gather, ordered=True)
@@ -284,6 +295,8 @@ class Lowering:
                 sink = replace(sink, target=at(target))
             case Gather(into=into):
                 sink = replace(sink, into=at(into), leave=False)
+            case Find():
+                sink = sink.moved(at)
         inner = self.build((), at(value), sink)
         if not once.tests:
             return Piece((), inner.body)

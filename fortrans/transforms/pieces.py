@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fortrans.ir.expr import Expr, Literal, Op
+from fortrans.ir.expr import Expr, Literal
 from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
 from fortrans.ir.symbols import Type
 from fortrans.remarks import Refusal
@@ -67,9 +67,8 @@ def declarable(type: Type, what: str) -> Type:
     return type
 
 
-def leave(statements: tuple[Stmt, ...], accumulator: Expr, op: str) -> tuple[Stmt, ...]:
-    """The outer loops of a search are left, too, once the inner one has found."""
-    test = accumulator if op == "any" else Op(".not.", (accumulator,))
+def leave(statements: tuple[Stmt, ...], test: Expr) -> tuple[Stmt, ...]:
+    """The outer loops of a search are left, too, once the inner one has found: ``test`` then holds."""
 
     def go(stmt: Stmt, outer: bool) -> tuple[Stmt, ...]:
         match stmt:

@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fortrans.ir.arrays import Array, Elemental, Scalar
-from fortrans.ir.expr import At, Call, Expr, Name, Op, Reduce, Ref, Select, Substring, children, names, walk
+from fortrans.ir.expr import (
+    At,
+    Call,
+    Expr,
+    Literal,
+    Locate,
+    Name,
+    Op,
+    Reduce,
+    Ref,
+    Select,
+    Substring,
+    children,
+    names,
+    walk,
+)
 from fortrans.ir.symbols import Type
 from fortrans.transforms.accumulate import EXTREMES, MASK, SEARCHES
 from fortrans.transforms.split import Turn, turn
 
 
-def prefers_rows(reduce: Reduce) -> bool:
+def prefers_rows(reduce: Reduce | Locate) -> bool:
     """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
     if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
+        return False
+    if isinstance(reduce, Locate) and not _keeps_values(reduce):
         return False
     if reduce.op in EXTREMES and reduce.mask is not None and reduce.type.name == "real":
         return False
@@ -50,10 +67,24 @@ def shift_of(array: Array) -> str:
             return ""
 
 
+def _keeps_values(scan: Locate) -> bool:
+    """Whether a row of values and one of positions can be gathered at once, without a test for the first."""
+    return (
+        scan.op != "findloc"
+        and scan.mask is None
+        and (scan.back is None or isinstance(scan.back, Literal))
+        and scan.operand.name in ("integer", "real")
+        and scan.type.kind == 4
+        and len(scan.at) == 1
+        and is_plain(scan.body)
+    )
+
+
 def is_plain(element: Expr) -> bool:
     """Whether an element is computed by one expression: no choice, reduction or mask in it."""
     return not any(
-        isinstance(x, Select | Reduce | At) or (isinstance(x, Op) and x.op == MASK) for x in walk(element)
+        isinstance(x, Select | Reduce | Locate | At) or (isinstance(x, Op) and x.op == MASK)
+        for x in walk(element)
     )
 
 
@@ -98,13 +129,12 @@ def _find(
                     for found in _find(child, pending, kinds, in_subscript):
                         if not divides(found):
                             yield found
-        case Reduce(indices=indices, body=body, mask=mask):
-            inner = pending | {name.id for name, _ in indices}
+        case Reduce() | Locate():
+            inner = pending | {name.id for name, _ in expr.indices}
             if "reduction" in kinds and not names(expr) & pending:
                 yield expr
-            for part in (body, mask):
-                if part is not None:
-                    yield from _find(part, inner, kinds, in_subscript)
+            for part in children(expr)[len(expr.indices) :]:
+                yield from _find(part, inner, kinds, in_subscript)
         case At(_, _, body):
             if "reduction" in kinds and not names(expr) & pending:
                 yield expr
@@ -138,7 +168,7 @@ def turning(value: Expr, index: str) -> Turn | None:
 
 
 def _choices(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Select, frozenset[str]]]:
-    if isinstance(expr, Reduce):
+    if isinstance(expr, Reduce | Locate):
         bound = bound | {name.id for name, _ in expr.indices}
     if isinstance(expr, Select):
         # The test may itself hold a choice, which then is to be made first.

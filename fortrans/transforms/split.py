@@ -9,6 +9,7 @@ from fortrans.ir.expr import (
     ONE,
     Call,
     Expr,
+    Locate,
     Name,
     Op,
     Reduce,
@@ -91,7 +92,7 @@ def turn(select: Select, index: str, bound: frozenset[str]) -> Turn | None:
 
 
 def _chooses(expr: Expr) -> bool:
-    return any(isinstance(x, Select | Reduce) for x in _walk(expr))
+    return any(isinstance(x, Select | Reduce | Locate) for x in _walk(expr))
 
 
 def _walk(expr: Expr) -> Iterable[Expr]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from fortrans.intrinsics.locations import Location
 from fortrans.ir.arrays import Apply, Array, Constructor, Elemental, Scalar, Section, rank, shape
-from fortrans.ir.expr import constant
+from fortrans.ir.expr import Expr, constant
 from fortrans.ir.sites import Assignment
 
 #: From this extent on our loop for a vector of reals beats the one that gfortran expands.
 LONG = 128
+Value = Callable[[Expr], int | None]
 
 
 def locates(apply: Apply) -> bool:
@@ -18,12 +20,12 @@ def locates(apply: Apply) -> bool:
     return isinstance(apply.intrinsic, Location)
 
 
-def scan_pays(apply: Apply) -> bool:
+def scan_pays(apply: Apply, value: Value = constant) -> bool:
     """Whether the loops are faster than what gfortran does with a location.
 
     It expands a location in a vector, elementwise operands included; ours is faster for reals, by
     far, but not while the vector is short.  For other arrays it calls the library, and makes a
-    temporary for whatever is composed.
+    temporary for whatever is composed.  ``value`` tells extents that are named constants.
     """
     array, mask = apply.args["array"], apply.args.get("mask")
     extremes, real = apply.intrinsic.name != "findloc", array.type.name == "real"
@@ -31,7 +33,7 @@ def scan_pays(apply: Apply) -> bool:
     if rank(array) == 1:
         if any(map(_nested, operands)):
             return not extremes or (real and mask is None)
-        known = constant(shape(array)[0])
+        known = value(shape(array)[0])
         return extremes and real and not {"mask", "back"} & apply.args.keys() and (known or 0) >= LONG
     bare = all(isinstance(x, Scalar | Section | Constructor) for x in operands)
     if extremes and rank(apply) == 1 and _dim(apply) == 2 and mask is None:
@@ -47,11 +49,18 @@ def scan_pays(apply: Apply) -> bool:
     return True
 
 
+def searches_integers(apply: Apply) -> bool:
+    """MAXLOC and MINLOC in a vector of integers: at -O3 gfortran's loop beats ours, and the temporary."""
+    extremes = locates(apply) and apply.intrinsic.name != "findloc"
+    array = apply.args.get("array")
+    return extremes and array is not None and rank(array) == 1 and array.type.name == "integer"
+
+
 def sparing(site: Assignment) -> Assignment:
     """The site with locations that do not pay evaluated as written where they are operands of subscripts."""
     captures = tuple(
         replace(c, array=None)
-        if isinstance(c.array, Apply) and locates(c.array) and not scan_pays(c.array)
+        if isinstance(c.array, Apply) and locates(c.array) and not scan_pays(c.array, site.scope.constant)
         else c
         for c in site.captures
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from fortrans.analysis.locating import locates, scan_pays
+from fortrans.analysis.locating import Value, locates, scan_pays, searches_integers
 from fortrans.analysis.moving import builds, counter_pays, kept_constructors, kept_packs, moved, takes_packed
 from fortrans.analysis.storing import appends, doubtful
 from fortrans.intrinsics.elemental import EXPENSIVE
@@ -116,7 +116,7 @@ def check(site: Assignment, target: str) -> None:
             what = whole.intrinsic.name.upper()
             raise Refusal("FT602", f"{what} alone is left to the compiler, which does it as well")
         return
-    costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
+    costly = [apply for apply in _visible(site.rhs) if _costly(apply, site.scope.constant)]
     if any(x.intrinsic.name == "matmul" for x in found) and all(
         x.intrinsic.name == "spread" and _bare(x) for x in costly
     ):
@@ -125,6 +125,8 @@ def check(site: Assignment, target: str) -> None:
         return
     if any(_searches_composed(x) for x in found):
         raise Refusal("FT603", "The extreme of composed reals is found as fast by the library")
+    if any(searches_integers(x) and _nested(x) for x in found):
+        raise Refusal("FT603", "The compiler finds a position in a vector of integers as fast")
     if not costly:
         what = " and ".join(dict.fromkeys(x.intrinsic.name.upper() for x in found))
         if not all(map(_composed, found)):
@@ -180,7 +182,7 @@ def _composed(apply: Apply) -> bool:
     return bool(getattr(apply.intrinsic, "composed", True))
 
 
-def _costly(apply: Apply) -> bool:
+def _costly(apply: Apply, value: Value = constant) -> bool:
     """Whether gfortran makes a call or a temporary that composing saves."""
     name = apply.intrinsic.name
     if name in INLINE or not _composed(apply):
@@ -191,7 +193,7 @@ def _costly(apply: Apply) -> bool:
     if name == "cshift" and rank(apply.args["shift"]):
         return False
     if locates(apply):
-        return scan_pays(apply)
+        return scan_pays(apply, value)
     # A scalar result, also by DIM of a rank-1 array, is reduced in line.
     if name in REDUCTIONS and rank(apply) == 0:
         return False
@@ -244,7 +246,7 @@ def check_plan(site: Assignment, code: str, maybe: bool, tested: bool, target: s
         return
     if moved(site) is not None:
         raise Refusal("FT603", "The library's PACK and UNPACK take a temporary as well")
-    costly = [apply for apply in _visible(site.rhs) if _costly(apply)]
+    costly = [apply for apply in _visible(site.rhs) if _costly(apply, site.scope.constant)]
     shifts = all(apply.intrinsic.name in SHIFTS for apply in costly)
     saves = site.reallocates or maybe
     if rank(site.lhs) == 1 and len(costly) == 1 and shifts and not saves:

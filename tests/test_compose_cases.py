@@ -94,6 +94,18 @@ CASES = (
     "c = eoshift(b, cshift(a, 1) - 2, 7, 2)",
     "a = maxval(cshift(b, a), 1)",
     "a = sum(cshift(b, a, 2), 2)",
+    "e = maxloc(b)",
+    "e = minloc(transpose(b), mask=b > 3, back=.true.)",
+    "e = findloc(mod(b, 3), 1)",
+    "e = findloc(mod(b, 3), 1, back=.true.)",
+    "e = findloc(cshift(mod(b, 3), 1, 2), 1)",
+    "r = findloc(cshift(mod(w, 2), 1), 0, 1)",
+    "r = findloc(cshift(mod(w, 2), 1), 0, 1, back=n > 2)",
+    "r = maxloc(0*w - huge(r) - 1, 1, m)",
+    "r = maxloc(abs(w - 2), 1) + minloc(x, 1, back=n > 1)",
+    "a = maxloc(b, 2)",
+    "a = minloc(abs(y - 1.0), 2, back=.true.)",
+    "b(:, 1) = maxloc(b, 2) + minloc(b, 1)",
 )
 
 

@@ -20,7 +20,7 @@ from fortrans.frontend.parse import assignment, expression
 from fortrans.frontend.resolve import Scopes, View
 from fortrans.frontend.tokens import bare, closing, words
 from fortrans.frontend.units import Executable, Program, Unit
-from fortrans.ir.expr import Expr, Literal, Name, constant
+from fortrans.ir.expr import Expr, Literal, Name, Op, constant, walk
 from fortrans.ir.loops import Arm, Assign, Block, Body, Branch, Index, Jump, Locality, Loop, Node, Other
 from fortrans.ir.symbols import Intrinsic, Symbol
 from fortrans.remarks import Refusal
@@ -122,7 +122,8 @@ class _Reader:
         reading = self._reading(executable)
         test = self._expression(f"({executable.condition})")
         reading.expression(test)
-        arm = Arm(found := reading.test(test), (flat,), found is not None)
+        found = reading.test(test)
+        arm = Arm(found, (flat,), found is not None)
         return (*self._evaluation(reading, test, span), Branch((arm,), span))
 
     def _skip(self, depth: int) -> None:
@@ -266,12 +267,18 @@ class _Reader:
                 self.place.known[name] = new
         return made
 
-    def _evaluation(self, reading: Reading, value: Expr, span: Span) -> tuple[Assign, ...]:
-        """A statement for what a header or test reads, where it reads any data."""
+    def _evaluation(self, reading: Reading, value: Expr, span: Span, sure: bool = True) -> tuple[Node, ...]:
+        """A statement for what a header or test reads, where it reads any data.
+
+        Not all of it is surely read when ``sure`` is False or there is ``.and.`` or ``.or.`` in it (10.1.7).
+        """
         if not (reading.accesses or reading.flaws or reading.calls):
             return ()
         flaws, calls = tuple(reading.flaws), tuple(reading.calls)
-        return (Assign(None, value, tuple(reading.accesses), span, reading.scope, flaws, calls),)
+        made = Assign(None, value, tuple(reading.accesses), span, reading.scope, flaws, calls)
+        if sure and not any(isinstance(x, Op) and x.op in (".and.", ".or.") for x in walk(value)):
+            return (made,)
+        return (Branch((Arm(None, (made,), known=False),), span),)
 
     # -- constructs
 
@@ -384,7 +391,7 @@ class _Reader:
             return None, False, False
         value = self._expression(text[match.end() : closing(text, match.end() - 1)])
         reading.expression(value)
-        before += self._evaluation(reading, value, span)
+        before += self._evaluation(reading, value, span, sure=opening.kind != "guard")
         if _SELECT.match(text):
             return None, False, False
         test = reading.test(value)

@@ -38,9 +38,10 @@ MAY_IMPORT = {
     "pipeline": ALL | {"decision", "outcome", "repacking", "stages", "batch"},
     "batch": ALL | {"pipeline", "outcome"},
     "stages": ALL | {"decision", "outcome", "pipeline"},
+    "loops": ALL | {"pipeline", "decision", "outcome"},
     "project": ALL | {"pipeline", "batch"},
     "verify": ALL | {"pipeline", "batch", "project", "report"},
-    "cli": BASE | {"options", "pipeline", "batch", "project", "report", "fortrans"},
+    "cli": BASE | {"options", "pipeline", "batch", "loops", "project", "report", "fortrans"},
     "__main__": {"cli"},
     "fortrans": {"options", "pipeline", "remarks"},
 }

@@ -15,6 +15,7 @@ from fortrans.cli.check import check, print_diff
 from fortrans.cli.configured import Configured
 from fortrans.cli.kept import cache, config
 from fortrans.cli.launch import launch
+from fortrans.cli.loops import export
 from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.cli.program import Program, complain
 from fortrans.options import Options
@@ -41,6 +42,7 @@ def main() -> None:
       fortrans explain FT301
       fortrans explain CSHIFT
       fortrans intrinsics
+      fortrans export --openscop solver.f90 -o scops
     """
 
 
@@ -48,6 +50,7 @@ main.add_command(config)
 main.add_command(cache)
 main.add_command(check)
 main.add_command(launch)
+main.add_command(export)
 
 
 @main.command(cls=Configured, short_help="Rewrite files.")

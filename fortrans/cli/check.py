@@ -12,6 +12,7 @@ import click
 from fortrans import __version__
 from fortrans.cli.call import Call
 from fortrans.cli.configured import Configured
+from fortrans.cli.loops import check_loops, looking_at_loops
 from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.project import files
 from fortrans.remarks import InputError
@@ -32,6 +33,7 @@ FORMATS = ("text", "json", "sarif", "github")
 @click.option("--baseline", type=PATH, metavar="FILE",
               help="Findings listed there do not count: adopt the check first, its findings later.")
 @click.option("--write-baseline", type=PATH, metavar="FILE", help="List the findings of now in this file.")
+@looking_at_loops
 @rewriting
 @over_files
 def check(
@@ -40,6 +42,9 @@ def check(
     form_: str,
     baseline: Path | None,
     write_baseline: Path | None,
+    do_concurrent: bool,
+    omp_loops: bool,
+    candidates: bool,
     **flags: Any,
 ) -> None:
     """Tell whether `fortrans rewrite` would change anything; write nothing.
@@ -51,6 +56,10 @@ def check(
     understood. These do not change. A finding of a baseline does not count as long as its
     statement stays as it is, wherever it moves.
 
+    With --do-concurrent nothing is rewritten. Each loop gets a remark: legal, not legal with two
+    references that conflict and an example of two iterations, or not decided. Exit status: 0,
+    1 when a DO CONCURRENT (or OpenMP loop) is not legal, 2 when a file could not be read.
+
     \b
     Examples:
       fortrans check src
@@ -58,8 +67,17 @@ def check(
       fortrans check --format sarif src > fortrans.sarif
       fortrans check --write-baseline fortrans-baseline.json src
       fortrans check --baseline fortrans-baseline.json src
+      fortrans check --do-concurrent src
     """
     call = Call.of(flags)
+    if do_concurrent:
+        if against or baseline or write_baseline or form_ != "text":
+            raise click.UsageError(
+                "--do-concurrent goes with none of --against, --format, --baseline and --write-baseline"
+            )
+        check_loops(paths, call, omp_loops, candidates)
+    if omp_loops or candidates:
+        raise click.UsageError("--omp-loops and --candidates need --do-concurrent")
     call.printing = form_ == "text" and against is None
     known = _baseline(baseline)
     target = None if against is None else files.destination(str(against), paths)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fortrans.frontend.designators import lower_bound, parts, symbols, upper_bound
 from fortrans.frontend.lift import EXPOSED
+from fortrans.frontend.objects import Objects
 from fortrans.intrinsics import INTRINSICS
 from fortrans.intrinsics.elemental import ELEMENTAL
 from fortrans.intrinsics.inquiry import INQUIRIES
+from fortrans.ir.arrays import Part
 from fortrans.ir.expr import (
     Call,
     Component,
@@ -30,7 +32,7 @@ from fortrans.ir.expr import (
     integer,
     walk,
 )
-from fortrans.ir.loops import Access, Parameter
+from fortrans.ir.loops import Access
 from fortrans.ir.symbols import Generic, Intrinsic, Procedure, Scope, Symbol
 from fortrans.remarks import Refusal
 
@@ -50,42 +52,6 @@ _OPERATORS = frozenset("+ - * / ** // == /= < <= > >= .and. .or. .not. .eqv. .ne
 
 
 @dataclass(slots=True)
-class Objects:
-    """The names that the data objects and parameters of one program unit go by."""
-
-    taken: set[str]
-    parameters: dict[str, Parameter] = field(default_factory=dict)
-    _names: dict[object, str] = field(default_factory=dict)
-
-    def name(self, identity: object, wanted: str) -> str:
-        """The one name of an object: ``wanted``, unless another object has it."""
-        if identity not in self._names:
-            used = set(self._names.values())
-            name, number = wanted, 2
-            while name in used:
-                name, number = f"{wanted}_{number}", number + 1
-            self._names[identity] = name
-        return self._names[identity]
-
-    def fresh(self, wanted: str) -> str:
-        """``wanted``, or that with a number where a name of the file is so spelled."""
-        name, number = wanted, 2
-        while name in self.taken:
-            name, number = f"{wanted}_{number}", number + 1
-        self.taken.add(name)
-        return name
-
-    def parameter(self, wanted: str, value: Expr, root: str, extent: bool) -> Name:
-        """The parameter that stands for ``value``."""
-        for name, known in self.parameters.items():
-            if known.value == value:
-                return Name(name)
-        name = self.fresh(wanted)
-        self.parameters[name] = Parameter(value, root, extent)
-        return Name(name)
-
-
-@dataclass(slots=True)
 class Reading:
     """The accesses of one statement, gathered in the order in which they are met.
 
@@ -102,6 +68,7 @@ class Reading:
     flaws: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     _local: frozenset[str] = frozenset()
+    _arithmetic: bool = False
 
     # -- index arithmetic
 
@@ -144,9 +111,9 @@ class Reading:
             return None
         if "parameter" in symbol.attributes:
             return self._constant(Name(id))
-        if name in self.known:
-            return self.known[name]
-        return None if symbol.attributes & _LOOSE else Name(name)
+        if symbol.attributes & _LOOSE:
+            return None
+        return self.known.get(name, Name(name))
 
     def _call(self, name: str, args: tuple[Expr, ...]) -> Expr | None:
         match name, args:
@@ -190,8 +157,7 @@ class Reading:
             name = "size"  # UBOUND of an array that starts at 1 is its extent, also when that is 0.
         wanted = "_".join((name, *(part.name for part in listed), str(number)))
         value = Call(name, (array, integer(number)))
-        root = self.renamed.get(listed[0].name, listed[0].name)
-        return self.objects.parameter(wanted, value, root, name == "size")
+        return self.objects.parameter(wanted, value, self._key(listed), True, name == "size")
 
     def _component(self, expr: Expr) -> Expr | None:
         try:
@@ -203,8 +169,12 @@ class Reading:
         attributes = frozenset(a for symbol in path for a in symbol.attributes)
         if path[-1].type.name != "integer" or attributes & _LOOSE or listed[0].name in self._local:
             return None
+        return self.objects.parameter("_".join(part.name for part in listed), expr, self._key(listed))
+
+    def _key(self, listed: Sequence[Part]) -> str:
+        """``g%u`` for its parts, as renamed."""
         root = self.renamed.get(listed[0].name, listed[0].name)
-        return self.objects.parameter("_".join(part.name for part in listed), expr, root, False)
+        return "%".join((root, *(part.name for part in listed[1:])))
 
     def test(self, expr: Expr) -> Expr | None:
         """A logical expression whose operands are comparisons of index arithmetic, else None."""
@@ -236,6 +206,17 @@ class Reading:
         for expr in exprs:
             if expr is not None:
                 self.expression(expr)
+
+    def controls(self, exprs: Iterable[Expr | None]) -> None:
+        """Read subscripts, bounds or tests: index arithmetic, most of them."""
+        outer = self._arithmetic
+        for expr in exprs:
+            limits = (expr.first, expr.last, expr.step) if isinstance(expr, Range) else (expr,)
+            for x in limits:
+                if x is not None:
+                    self._arithmetic = self.index(x) is not None or self.test(x) is not None
+                    self.expression(x)
+        self._arithmetic = outer
 
     def expression(self, expr: Expr) -> None:
         """Read ``expr`` for its value."""
@@ -287,11 +268,11 @@ class Reading:
                 self.flaw(f"name '{name}' is not known")
         self.expressions(args)
 
-    def designator(self, expr: Expr, write: bool = False) -> None:
+    def designator(self, expr: Expr, write: bool = False, part: bool = False) -> None:
         """Read (or define) the data object that ``expr`` designates, and read its subscripts."""
         if isinstance(expr, Substring):
-            self.expressions((expr.first, expr.last))
-            self.designator(expr.base, write)
+            self.controls((expr.first, expr.last))
+            self.designator(expr.base, write, part=True)
             return
         try:
             path, listed = symbols(expr, self.scope), parts(expr)
@@ -303,7 +284,12 @@ class Reading:
             return
         if "parameter" in path[0].attributes:
             if not write:
-                self.expressions(x for part in listed for x in part.subscripts or ())
+                self.controls(x for part in listed for x in part.subscripts or ())
+            return
+        root = self.renamed.get(listed[0].name, listed[0].name)
+        if not write and len(listed) == 1 and root in self.known and not path[0].attributes & _LOOSE:
+            # What it stands for is read instead: variables that keep their values.
+            self.expressions(x for x in walk(self.known[root]) if isinstance(x, Name))
             return
         for symbol in path:
             for attribute in symbol.attributes & _FORBIDDEN.keys():
@@ -312,29 +298,34 @@ class Reading:
             self.flaw(f"'{listed[-1].name}' is of derived type, for which operations may be defined")
         found: list[Expr | None] = []
         so_far: Expr | None = None
-        for part, symbol in zip(listed, path):
-            so_far = Name(part.name) if so_far is None else Component(so_far, part.name)
-            self.expressions(part.subscripts or ())
+        seen: list[str] = []
+        for piece, symbol in zip(listed, path):
+            so_far = Name(piece.name) if so_far is None else Component(so_far, piece.name)
+            seen.append(piece.name)
+            given = piece.subscripts
+            self.controls(given or ())
             if not symbol.rank:
+                part = part or given is not None  # A substring.
                 continue
-            if part.subscripts is None or len(part.subscripts) != symbol.rank:
+            if given is None or len(given) != symbol.rank:
                 found += [self._section(so_far, symbol, d, None, None, None) for d in range(symbol.rank)]
                 continue
-            for d, subscript in enumerate(part.subscripts):
+            if "pointer" in frozenset[str]().union(*(s.attributes for s in path[len(seen) :])):
+                self.flaw(f"elements of '{'%'.join(seen)}' have pointers, which may lead to one target")
+            for d, subscript in enumerate(given):
                 if isinstance(subscript, Range):
                     limits = subscript.first, subscript.last, subscript.step
                     found.append(self._section(so_far, symbol, d, *limits))
                 else:
                     found.append(self.index(subscript))
-            so_far = Ref(so_far, part.subscripts)
+            so_far = Ref(so_far, given)
         if write and path[-1].rank and listed[-1].subscripts is None and "allocatable" in path[-1].attributes:
             self.flaw(f"assignment may reallocate '{listed[-1].name}'")
-        root = self.renamed.get(listed[0].name, listed[0].name)
-        name = "%".join((root, *(part.name for part in listed[1:])))
+        name = self._key(listed)
         own = listed[0].name in self.renamed
-        identity = (root,) if own else (path[0].origin, path[0].remote or path[0].name)
+        identity = (name.partition("%")[0],) if own else (path[0].origin, path[0].remote or path[0].name)
         key = self.objects.name((identity, tuple(part.name for part in listed[1:])), name)
-        self.accesses.append(Access(key, tuple(found), expr, write))
+        self.accesses.append(Access(key, tuple(found), expr, write, self._arithmetic, part))
 
     def _section(
         self, base: Expr, symbol: Symbol, d: int, first: Expr | None, last: Expr | None, step: Expr | None
@@ -371,9 +362,3 @@ class Reading:
             return None
 
         return transform(expr, visit)
-
-
-def mentioned(expr: Expr, objects: Objects) -> frozenset[str]:
-    """The variables that the value of index arithmetic depends on."""
-    names = {x.id for x in walk(expr) if isinstance(x, Name)}
-    return frozenset(objects.parameters[n].root if n in objects.parameters else n for n in names)

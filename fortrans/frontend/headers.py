@@ -10,6 +10,7 @@ from fortrans.frontend.declarations import type_spec
 from fortrans.frontend.expressions import convert
 from fortrans.frontend.parse import expression
 from fortrans.frontend.tokens import NAME, closing, colon, split
+from fortrans.frontend.units import Executable, Program
 from fortrans.ir.expr import ONE, Expr
 from fortrans.ir.loops import Locality
 from fortrans.remarks import Refusal
@@ -21,6 +22,9 @@ _LOCALITY = re.compile(r"(local_init|local|shared|reduce|default)\s*\(", re.IGNO
 _CLAUSE = re.compile(
     r"(private|firstprivate|lastprivate|linear|reduction|shared|default|collapse)\s*\(", re.IGNORECASE
 )
+
+SERIAL = re.compile(r"omp (?:\w+ )*(?:do|simd)\b")
+"""Directives that give a loop no other result than it has without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,23 @@ def directive(text: str) -> tuple[Locality, int]:
     return Locality(frozenset(own), frozenset(shared), frozenset(reduced), strict), loops
 
 
+def parallel(
+    program: Program, executable: Executable, own: Locality, outer: str | None
+) -> tuple[Locality, str]:
+    """The locality of a loop's variables, and the OpenMP directive that runs it in parallel or "".
+
+    ``own`` are its locality specs, ``outer`` the region of the loop around it.
+    """
+    region = executable.region
+    if region is None or region == outer or not region.startswith("omp parallel do"):
+        return own, ""
+    for statement in reversed(program.statements[: executable.statement.ordinal]):
+        if statement.form == "directive":
+            locality, loops = directive(statement.text)
+            return locality, f"{region} collapse({loops})" if loops > 1 else region
+    return own, ""
+
+
 def _lists(matches: Iterable[re.Match[str]], text: str) -> Iterable[tuple[str, set[str]]]:
     """Each spec's word and the names in its parentheses, those before a colon left out."""
     for match in matches:
@@ -138,3 +159,8 @@ def _lists(matches: Iterable[re.Match[str]], text: str) -> Iterable[tuple[str, s
         elif word == "linear":
             inside = inside.partition(":")[0]
         yield word, {name.strip().lower() for name in split(inside)}
+
+
+def governs(region: str | None) -> bool:
+    """Whether a directive's region may give a statement another meaning."""
+    return region is not None and region.startswith(("omp", "acc"))

@@ -8,33 +8,28 @@ a branch, a loop, a label or a call may have defined a part of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from fortrans.frontend.accesses import Objects, Reading, mentioned
+from fortrans.frontend.accesses import Reading
+from fortrans.frontend.blocks import brought, declared
+from fortrans.frontend.changes import Changes, described
 from fortrans.frontend.expressions import convert
-from fortrans.frontend.frames import SUBPROGRAMS, Frame
-from fortrans.frontend.headers import Header, concurrent, directive, do
+from fortrans.frontend.headers import SERIAL, Header, concurrent, do, governs, parallel
 from fortrans.frontend.nesting import NAME
+from fortrans.frontend.objects import Objects, mentioned
 from fortrans.frontend.parse import assignment, expression
-from fortrans.frontend.resolve import Scopes, View
-from fortrans.frontend.tokens import bare, closing, words
+from fortrans.frontend.resolve import Scopes
+from fortrans.frontend.tokens import closing
 from fortrans.frontend.units import Executable, Program, Unit
 from fortrans.ir.expr import Expr, Literal, Name, Op, constant, walk
-from fortrans.ir.loops import Arm, Assign, Block, Body, Branch, Index, Jump, Locality, Loop, Node, Other
-from fortrans.ir.symbols import Intrinsic, Symbol
+from fortrans.ir.loops import Arm, Assign, Block, Body, Branch, Index, Jump, Loop, Node, Other
+from fortrans.ir.symbols import Symbol
 from fortrans.remarks import Refusal
 from fortrans.source import Span
 
-_HEAD = re.compile(r"[A-Za-z]\w*")
-_REFERENCE = re.compile(r"(?<![\w%])([A-Za-z]\w*)\s*\(")
 _IF = re.compile(r"(?:\w+\s*:\s*)?(?:else\s*)?if\s*\(", re.IGNORECASE)
 _SELECT = re.compile(r"(?:\w+\s*:\s*)?select\s*case\s*\(", re.IGNORECASE)
-_DEFAULT = re.compile(r"case\s+default\b", re.IGNORECASE)
-_CLOSED = frozenset(
-    "host use common target pointer equivalence associate volatile save asynchronous".split()
-)
-_HARMLESS = frozenset("continue cycle exit format".split())
 _OPENINGS = {
     "do while": "DO WHILE",
     "where construct": "WHERE",
@@ -44,8 +39,6 @@ _OPENINGS = {
     "critical": "CRITICAL",
     "team": "CHANGE TEAM",
 }
-_LOOPS = re.compile(r"omp (?:\w+ )*(?:do|simd)\b")
-"""Directives that give a loop no other result than it has without them."""
 _CONSTRUCTS = frozenset({"if then", "do", "do concurrent", "select case", "block", "associate", *_OPENINGS})
 
 
@@ -81,7 +74,7 @@ class _Reader:
         self.objects = Objects(set(NAME.findall(text)))
         self.at = 0
         self.place = _Place()
-        self.guests = any(child.kind in SUBPROGRAMS for child in unit.children)
+        self.changes = Changes(scopes, unit)
         entries = any(s.text.lower().startswith("entry") for s in unit.specification)
         self.forgetful = entries or any(e.statement.text[:5].lower() == "entry" for e in self.found)
 
@@ -113,18 +106,37 @@ class _Reader:
                 return self._construct(executable, depth)
             except Refusal as refusal:
                 self.at = start
+                inside = self._unread(executable, depth) if refusal.code == "FT002" else ()
                 self._skip(depth)
                 self._forget(start)
-                return (Other(refusal.message, span),)
+                return (Other(refusal.message, span), *inside)
         flat = self._flat(executable)
         if executable.condition is None or isinstance(flat, Other):
             return (flat,)
         reading = self._reading(executable)
-        test = self._expression(f"({executable.condition})")
-        reading.expression(test)
+        test = _expression(f"({executable.condition})")
+        reading.controls((test,))
         found = reading.test(test)
         arm = Arm(found, (flat,), found is not None)
         return (*self._evaluation(reading, test, span), Branch((arm,), span))
+
+    def _unread(self, executable: Executable, depth: int) -> tuple[Node, ...]:
+        """The statements in a construct that is not read itself: there may be nests among them."""
+        if executable.kind in ("block", "associate") or self._hides(executable):
+            return ()
+        start = self.at
+        self._forget(start, self._end(depth))
+        found: list[Node] = []
+        while True:
+            found += self.nodes(depth + 1)
+            if not self._is_guard(depth):
+                return tuple(found)
+            self.at += 1
+
+    def _hides(self, executable: Executable) -> bool:
+        """Whether ASSOCIATE or SELECT TYPE gives a name that is known as another variable's."""
+        place = self.place
+        return not brought(executable).isdisjoint((*place.indices, *place.known, *place.renamed))
 
     def _skip(self, depth: int) -> None:
         while self.at < len(self.found) and (
@@ -144,6 +156,8 @@ class _Reader:
                 return self._block(executable, depth)
             case "associate":
                 start = self.at
+                if self._hides(executable):
+                    raise Refusal("FT002", "ASSOCIATE hides the name of another variable in use")
                 inside = self.nodes(depth + 1)
                 self._forget(start)
                 return (Block(frozenset(), inside, executable.statement.span),)
@@ -158,54 +172,19 @@ class _Reader:
 
     # -- what may have changed
 
-    def _defined(self, start: int, end: int | None = None) -> tuple[set[str], bool]:
-        """The names that statements may define, and whether any variable not private may change."""
-        names: set[str] = set()
-        open_ = False
-        for executable in self.found[start : self.at if end is None else end]:
-            text = bare(executable.statement.text).lower()
-            kind = executable.kind
-            if kind == "assignment":
-                match = _HEAD.match(text)
-                names |= {match.group()} if match else set()
-                open_ = open_ or self._calls(executable, text)
-            elif kind == "print":
-                open_ = open_ or self._calls(executable, text)
-            elif kind in ("do", "do concurrent"):
-                names |= set(re.findall(r"([a-z]\w*)\s*=(?!=)", text))
-            elif kind not in ("if then", "guard", "select case", *_HARMLESS):
-                names |= set(words(text))
-                open_ = True
-        renamed = self.place.renamed
-        return names | {renamed[name] for name in names if name in renamed}, open_
-
-    def _calls(self, executable: Executable, text: str) -> bool:
-        scope = self.scopes.at(executable)
-        return any(
-            not isinstance(scope.lookup(name), Symbol | Intrinsic) for name in _REFERENCE.findall(text)
-        )
-
     def _forget(self, start: int, end: int | None = None) -> None:
         """Forget values that statements ``start`` up to here (or ``end``) may have changed."""
-        names, open_ = self._defined(start, end)
-        self._forget_names(names, open_)
+        names, others = self.changes.defined(self.found[start : self.at if end is None else end])
+        renamed = self.place.renamed
+        self._forget_names(names | {renamed[name] for name in names if name in renamed}, others)
 
     def _forget_names(self, names: Iterable[str], others: bool = False) -> None:
         gone = frozenset(names)
         known = self.place.known
         for name in list(known):
             depends = mentioned(known[name], self.objects) | {name}
-            if depends & gone or (others and not all(map(self._private, depends))):
+            if depends & gone or (others and not all(map(self.changes.private, depends))):
                 del known[name]
-
-    def _private(self, name: str) -> bool:
-        """Whether no other procedure can define a variable of this one."""
-        if self.guests:
-            return False
-        symbol = self.scopes.of(self.unit).lookup(name)
-        return isinstance(symbol, Symbol) and not symbol.attributes & _CLOSED and symbol.origin.endswith(
-            f" {self.unit.name}"
-        )
 
     # -- statements
 
@@ -213,9 +192,6 @@ class _Reader:
         place = self.place
         scope = self.scopes.at(executable)
         return Reading(scope, self.objects, dict(place.known), dict(place.renamed), place.indices)
-
-    def _expression(self, text: str) -> Expr:
-        return convert(expression(text.strip()))
 
     def _flat(self, executable: Executable) -> Node:
         span, kind = executable.statement.span, executable.kind
@@ -227,16 +203,16 @@ class _Reader:
                     raise Refusal("FT005", f"Statement is in a region of '!${executable.region}'")
                 return self._assignment(executable)
             if kind in ("cycle", "exit"):
-                return Jump(kind, span)
+                return Jump(executable.statement.text.lower(), span)
             if kind in ("continue", "format"):
                 return Block(frozenset(), (), span)
-            raise Refusal("FT002", f"{_described(executable)} is not read")
+            raise Refusal("FT002", f"{described(executable)} is not read")
         except Refusal as refusal:
             self._forget(here, here + 1)
             return Other(refusal.message, span)
 
     def _inner_region(self, executable: Executable) -> bool:
-        return _governs(executable.region) and executable.region != self.place.region
+        return governs(executable.region) and executable.region != self.place.region
 
     def _assignment(self, executable: Executable) -> Assign:
         node = assignment(executable.statement.text)
@@ -294,7 +270,7 @@ class _Reader:
         reading = self._reading(executable)
         indices = tuple(self._index(reading, entry.name, entry.first, entry.last, entry.step)
                         for entry in header.ranges)
-        reading.expressions(x for entry in header.ranges for x in (entry.first, entry.last, entry.step))
+        reading.controls(x for entry in header.ranges for x in (entry.first, entry.last, entry.step))
         before = self._evaluation(reading, Literal("0"), statement.span)
         end = self._end(depth)
         outer = self.place
@@ -303,26 +279,36 @@ class _Reader:
             raise Refusal("FT002", "An index of the loop has the name of an enclosing loop's")
         self._forget(start, end)
         self._forget_names(names)
-        spec, kind = self._parallel(executable, header)
+        spec, kind = parallel(self.program, executable, header.locality, self.place.region)
         self.place = _Place(
             dict(self.place.known),
             outer.renamed,
             outer.indices | names,
-            executable.region if _LOOPS.match(executable.region or "") else outer.region,
+            executable.region if SERIAL.match(executable.region or "") else outer.region,
         )
         body = self._masked(executable, header, self.nodes(depth + 1))
         self.place = replace(outer, known=self.place.known)
         self._forget(start)
         self._forget_names(names)
-        loop = Loop(indices, body, statement.span, executable.kind == "do concurrent", spec, kind)
+        span = self._extent(executable, start, depth)
+        loop = Loop(indices, body, span, executable.kind == "do concurrent", spec, kind)
         return (*before, loop)
+
+    def _extent(self, executable: Executable, start: int, depth: int) -> Span:
+        """The lines of a construct whose statements begin at ``start``."""
+        own = executable.statement
+        if start < self.at and len(inside := self.found[start].constructs) > depth:
+            construct = inside[depth]
+            if construct.opening.ordinal == own.ordinal:
+                return self.program.extents.get(construct.key, own.span)
+        return own.span
 
     def _masked(self, executable: Executable, header: Header, body: tuple[Node, ...]) -> tuple[Node, ...]:
         if header.mask is None:
             return body
         reading = self._reading(executable)
         reading.known = {}
-        reading.expression(header.mask)
+        reading.controls((header.mask,))
         test = reading.test(header.mask)
         span = executable.statement.span
         branch = Branch((Arm(test, body, test is not None),), span)
@@ -335,17 +321,6 @@ class _Reader:
         stride = reading.index(step)
         value = None if stride is None else constant(stride)
         return Index(reading.renamed.get(name, name), reading.index(first), reading.index(last), value or 0)
-
-    def _parallel(self, executable: Executable, header: Header) -> tuple[Locality, str]:
-        region = executable.region
-        if region is None or region == self.place.region or not region.startswith("omp parallel do"):
-            return header.locality, ""
-        opening = executable.statement.ordinal
-        for statement in reversed(self.program.statements[:opening]):
-            if statement.form == "directive":
-                locality, loops = directive(statement.text)
-                return locality, f"{region} collapse({loops})" if loops > 1 else region
-        return header.locality, ""
 
     def _end(self, depth: int) -> int:
         at = self.at
@@ -389,8 +364,8 @@ class _Reader:
                 return None, True, True
             # CASE: which one is taken is not followed.
             return None, False, False
-        value = self._expression(text[match.end() : closing(text, match.end() - 1)])
-        reading.expression(value)
+        value = _expression(text[match.end() : closing(text, match.end() - 1)])
+        reading.controls((value,))
         before += self._evaluation(reading, value, span, sure=opening.kind != "guard")
         if _SELECT.match(text):
             return None, False, False
@@ -400,7 +375,9 @@ class _Reader:
     def _block(self, executable: Executable, depth: int) -> tuple[Node, ...]:
         start, span = self.at, executable.statement.span
         end = self._end(depth)
-        names = frozenset(self._declared(executable, start, end))
+        inside = [e for e in self.found[start:end] if e.kind != "guard"]
+        view = self.scopes.at(inside[0]) if inside else None
+        names = frozenset(declared(view, executable))
         outer = self.place
         renamed = dict(outer.renamed)
         scope = self.scopes.at(executable)
@@ -409,44 +386,13 @@ class _Reader:
             hides = isinstance(meaning, Symbol) and "implicit" not in meaning.attributes
             renamed[name] = self.objects.fresh(f"{name}_2") if hides or name in outer.indices else name
         self.place = replace(outer, known=dict(outer.known), renamed=renamed)
-        inside = self.nodes(depth + 1)
+        body = self.nodes(depth + 1)
         self.place = replace(outer, known=self.place.known)
         own = frozenset(renamed[name] for name in names)
         self._forget_names(own)
         self._forget(start)
-        return (Block(own, inside, span),)
-
-    def _declared(self, executable: Executable, start: int, end: int) -> Iterator[str]:
-        """The variables that a BLOCK declares.  Raises Refusal when one may be kept (SAVE)."""
-        inside = [e for e in self.found[start:end] if e.kind != "guard"]
-        if not inside:
-            return
-        view: View = self.scopes.at(inside[0])
-        frame: Frame | None = view.frame
-        while frame is not None and (
-            frame.unit.opening is None or frame.unit.opening.ordinal != executable.statement.ordinal
-        ):
-            frame = frame.host
-        if frame is None:
-            raise Refusal("FT002", "BLOCK construct is not read")
-        for statement in frame.unit.specification:
-            text = bare(statement.text).lower()
-            if re.search(r"\bsave\b|\bdata\b|::.*=|\bpointer\b|\btarget\b|\bequivalence\b", text):
-                if not re.search(r"\bparameter\b", text):
-                    raise Refusal("FT002", "BLOCK construct declares more than plain variables")
-                continue
-            for name in dict.fromkeys(words(text)):
-                entity = frame.own(name)
-                if entity is not None and isinstance(entity.meaning, Symbol):
-                    yield name
+        return (Block(own, body, span),)
 
 
-def _governs(region: str | None) -> bool:
-    """Whether a directive's region may give a statement another meaning."""
-    return region is not None and region.startswith(("omp", "acc"))
-
-
-def _described(executable: Executable) -> str:
-    text = " ".join(executable.statement.text.split())
-    return f"Statement '{text if len(text) <= 40 else text[:37] + '...'}'"
-
+def _expression(text: str) -> Expr:
+    return convert(expression(text.strip()))

@@ -23,13 +23,16 @@ class Access:
     ``array`` names the object, subscripts apart (``g%u``); two accesses are to one object iff
     these are equal.  ``subscripts`` are those of all its parts; a ``Range`` is a section, None
     any value; () a scalar.  ``designator`` is what the user wrote, for remarks and for questions
-    of aliasing in the statement's scope.
+    of aliasing in the statement's scope.  ``arithmetic``: a scalar in index arithmetic, so that a
+    nest that does not define it has it as a parameter.  ``part``: a substring of it only.
     """
 
     array: str
     subscripts: tuple[Expr | None, ...]
     designator: Expr
     write: bool = False
+    arithmetic: bool = False
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """CYCLE or EXIT: what follows may not be executed."""
+    """CYCLE or EXIT, as written in lower case: what follows may not be executed."""
 
     word: str
     span: Span
@@ -137,13 +140,15 @@ Node = Loop | Branch | Assign | Block | Jump | Other
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a parameter that is no variable stands for; it changes only when ``root`` is assigned.
+    """What a parameter that is no variable stands for; it changes when ``root`` (``g%n``) does.
 
-    ``extent``: it is never negative.
+    A bound (``inquiry``) changes only when the array is allocated anew.  ``extent``: it is never
+    negative.
     """
 
     value: Expr
     root: str
+    inquiry: bool = False
     extent: bool = False
 
 

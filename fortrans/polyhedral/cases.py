@@ -15,7 +15,7 @@ from fortrans.polyhedral.affine import Facts, affine
 from fortrans.polyhedral.domain import Constraint
 from fortrans.polyhedral.forms import Affine, Index, NotAffine, is_quasi_affine
 
-MOST = 32
+MOST = 16
 """Cases of one expression, or pieces of one domain, beyond which it counts as not affine."""
 
 Case = tuple[tuple[Constraint, ...], Facts, Affine]
@@ -131,6 +131,30 @@ def _few(found: tuple[tuple[Expr, ...], ...]) -> tuple[tuple[Expr, ...], ...]:
     return found
 
 
+def joined(constraints: Sequence[Constraint], more: Sequence[Constraint]) -> tuple[Constraint, ...] | None:
+    """``constraints`` and those of ``more`` that none of them implies; None where two are contradictory."""
+    result = list(constraints)
+    for new in more:
+        known = [half for old in result for half in _halves(old)]
+        for half in _halves(new):
+            if any((total := (half + other).value) is not None and total < 0 for other in known):
+                return None
+        if not all(any(_implies(other, half) for other in known) for half in _halves(new)):
+            result.append(new)
+    return tuple(result)
+
+
+def _halves(constraint: Constraint) -> tuple[Affine, ...]:
+    """The inequalities that a constraint is."""
+    form = constraint.form
+    return (form, form.scaled(-1)) if constraint.equality else (form,)
+
+
+def _implies(known: Affine, form: Affine) -> bool:
+    excess = (form - known).value
+    return excess is not None and excess >= 0
+
+
 def restricted(piece: Piece, comparisons: Sequence[Expr], indices: Index) -> tuple[Piece, ...]:
     """What of a piece is left where all of ``comparisons`` hold.  Raises NotAffine."""
     pieces: tuple[Piece, ...] = (piece,)
@@ -147,7 +171,9 @@ def restricted(piece: Piece, comparisons: Sequence[Expr], indices: Index) -> tup
                 known = _assuming(known, form)
                 if equality:
                     known = _assuming(known, form.scaled(-1))
-                found.append(((*constraints, *under, Constraint(form, equality)), known))
+                kept = joined(constraints, (*under, Constraint(form, equality)))
+                if kept is not None:
+                    found.append((kept, known))
         pieces = tuple(found)
         if len(pieces) > MOST:
             raise NotAffine("too many cases")

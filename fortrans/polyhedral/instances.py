@@ -8,10 +8,12 @@ iterations (elements) than there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
-from fortrans.ir.expr import Expr, Name, Range, constant, names
+from fortrans.ir.expr import Call, Expr, Name, Op, Range, names, walk
 from fortrans.ir.loops import (
     Access,
     Arm,
@@ -25,31 +27,11 @@ from fortrans.ir.loops import (
     Other,
     Parameter,
 )
-from fortrans.polyhedral.affine import Facts
-from fortrans.polyhedral.cases import MOST, Piece, bounds, cases, disjunction, restricted
-from fortrans.polyhedral.domain import Constraint
-from fortrans.polyhedral.forms import Affine, Atom, NotAffine, floored, of_atom
+from fortrans.polyhedral.affine import Facts, affine
+from fortrans.polyhedral.cases import MOST, Piece
+from fortrans.polyhedral.forms import Atom, NotAffine
+from fortrans.polyhedral.pieces import Elements, State, elements, ranged, where
 from fortrans.source import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The subscripts ``first:last:step`` of an access."""
-
-    first: Affine
-    last: Affine
-    step: int = 1
-
-
-Subscript = Affine | Section | None
-
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """Which elements an access touches in those iterations that ``constraints`` also hold for."""
-
-    constraints: tuple[Constraint, ...]
-    subscripts: tuple[Subscript, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +75,6 @@ class Nest:
     flaws: tuple[tuple[Span, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What holds where a statement stands."""
-
-    indices: tuple[str, ...] = ()
-    signs: tuple[int, ...] = ()
-    order: tuple[int, ...] = ()
-    pieces: tuple[Piece, ...] = (((), Facts()),)
-    exact: bool = True
-    why: str = ""
-
-    def inexact(self, why: str) -> _State:
-        return replace(self, exact=False, why=self.why or why)
-
-
 @dataclass(slots=True)
 class _Walk:
     """One walk over a nest."""
@@ -120,7 +87,7 @@ class _Walk:
 
     # -- the tree
 
-    def nodes(self, nodes: Sequence[Node], state: _State, number: int = 0) -> int:
+    def nodes(self, nodes: Sequence[Node], state: State, number: int = 0) -> int:
         """Go through siblings, the first of which is the ``number``-th; how many there are then."""
         for node in nodes:
             match node:
@@ -140,7 +107,7 @@ class _Walk:
                     self.flaws.append((span, why))
         return number
 
-    def loop(self, loop: Loop, state: _State) -> None:
+    def loop(self, loop: Loop, state: State) -> None:
         """A loop at its place: ``state.order`` ends with its number among its siblings."""
         for depth, index in enumerate(loop.indices):
             if depth:
@@ -149,7 +116,7 @@ class _Walk:
             state = self.index(index, state)
         self.nodes(loop.body, state)
 
-    def index(self, index: Index, state: _State) -> _State:
+    def index(self, index: Index, state: State) -> State:
         """``state`` inside a loop of ``index``."""
         sign = -1 if index.step < 0 else 1
         inner = replace(state, indices=(*state.indices, index.name), signs=(*state.signs, sign))
@@ -159,15 +126,15 @@ class _Walk:
             return inner.inexact(f"the {name} are not affine")
         try:
             pieces = [
-                piece for outer in state.pieces for piece in _ranged(index, outer, frozenset(state.indices))
+                piece for outer in state.pieces for piece in ranged(index, outer, frozenset(state.indices))
             ]
-        except NotAffine:
-            return inner.inexact(f"the {name} are not affine")
+        except NotAffine as problem:
+            return inner.inexact(f"the {name} are not affine: {problem.args[0]}")
         if len(pieces) > MOST:
-            return inner.inexact(f"the {name} have too many cases")
+            return inner.inexact(f"the {name} are not affine: too many cases")
         return replace(inner, pieces=tuple(pieces))
 
-    def branch(self, arms: Sequence[Arm], state: _State, number: int) -> int:
+    def branch(self, arms: Sequence[Arm], state: State, number: int) -> int:
         """The arms of a branch, one after the other; each where no earlier test held."""
         rest = state
         for arm in arms:
@@ -177,34 +144,44 @@ class _Walk:
                 rest = unknown
                 continue
             try:
-                taken = rest if arm.test is None else _where(rest, arm.test, True)
-                left = rest if arm.test is None else _where(rest, arm.test, False)
-            except NotAffine:
-                taken = left = rest.inexact("a test is not affine")
+                taken = rest if arm.test is None else where(rest, arm.test, True)
+                left = rest if arm.test is None else where(rest, arm.test, False)
+            except NotAffine as problem:
+                taken = left = rest.inexact(f"a test is not affine: {problem.args[0]}")
             if taken.pieces:
                 number = self.nodes(arm.body, taken, number)
             rest = left
         return number
 
-    def affine(self, expr: Expr | None, state: _State) -> bool:
+    def affine(self, expr: Expr | None, state: State) -> bool:
         """Whether nothing in ``expr`` is defined in the nest but the indices around."""
         if expr is None:
             return False
         for name in names(expr):
             if name in state.indices:
                 continue
-            root = self.parameters[name].root if name in self.parameters else name
-            if root in self.defined:
-                return False
+            parameter = self.parameters.get(name)
+            if parameter is None or not parameter.inquiry:
+                root = name if parameter is None else parameter.root
+                if any(_related(root, other) for other in self.defined):
+                    return False
         return True
 
     # -- statements
 
-    def instance(self, statement: Assign, state: _State) -> None:
+    def instance(self, statement: Assign, state: State) -> None:
         """A statement at its place."""
         for flaw in statement.flaws:
             self.flaws.append((statement.span, f"Statement is not understood, since {flaw}"))
-        touches = tuple(self.touch(access, state) for access in statement.accesses)
+        touches = tuple(
+            self.touch(access, state)
+            for access in statement.accesses
+            if not access.arithmetic or any(_related(access.array, other) for other in self.defined)
+        )
+        if statement.target is None and not (touches or statement.flaws or statement.calls):
+            return
+        if not state.pieces:
+            return  # It is never executed.
         self.instances.append(
             Instance(
                 statement,
@@ -218,163 +195,130 @@ class _Walk:
             )
         )
 
-    def touch(self, access: Access, state: _State) -> Touch:
+    def touch(self, access: Access, state: State) -> Touch:
         """The elements of ``access``."""
         known = [self._known(subscript, state) for subscript in access.subscripts]
         try:
-            elements = _elements(known, state)
+            found = elements(known, state)
         except NotAffine:
             known = [self._alone(subscript, state) for subscript in known]
-            elements = _elements(known, state)
-        exact = all(x is not None for element in elements for x in element.subscripts)
-        return Touch(access, elements, exact)
+            found = elements(known, state)
+        exact = not access.part and all(x is not None for element in found for x in element.subscripts)
+        return Touch(access, found, exact)
 
-    def _known(self, subscript: Expr | None, state: _State) -> Expr | None:
+    def _known(self, subscript: Expr | None, state: State) -> Expr | None:
         match subscript:
             case Range(first, last, step):
                 fine = self.affine(first, state) and self.affine(last, state) and self.affine(step, state)
                 return subscript if fine else None
         return subscript if self.affine(subscript, state) else None
 
-    def _alone(self, subscript: Expr | None, state: _State) -> Expr | None:
+    def _alone(self, subscript: Expr | None, state: State) -> Expr | None:
         """``subscript`` where it is affine by itself, in one case; else None."""
         if subscript is None:
             return None
         try:
-            found = _elements([subscript], state)
+            found = elements([subscript], state)
         except NotAffine:
             return None
         return subscript if len(found) == 1 else None
 
 
-def _ranged(index: Index, piece: Piece, outer: frozenset[str]) -> Iterator[Piece]:
-    """A piece with the bounds of one more index.  Raises NotAffine."""
-    assert index.first is not None and index.last is not None
-    low, high = (index.first, index.last) if index.step > 0 else (index.last, index.first)
-    variable = of_atom(Name(index.name))
-    for under, facts, lows in _all(bounds(low, lower=True), outer, piece):
-        for more, known, highs in _all(bounds(high, lower=False), outer, (under, facts)):
-            constraints = [*more, *(Constraint(variable - form) for form in lows)]
-            constraints += [Constraint(form - variable) for form in highs]
-            start = lows if index.step > 0 else highs
-            if abs(index.step) > 1:
-                if len(start) > 1:
-                    raise NotAffine("a strided loop starts at one of several values")
-                offset = variable - start[0]
-                steps = floored(offset, abs(index.step)).scaled(abs(index.step))
-                constraints.append(Constraint(offset - steps, equality=True))
-            # Of several bounds any one may serve to prove a sign.
-            ranges = known.within({index.name: (lows[0], highs[0])})
-            natural = [variable - form for form in lows[1:]] + [form - variable for form in highs[1:]]
-            yield tuple(constraints), replace(ranges, natural=(*ranges.natural, *natural))
-
-
-def _all(
-    exprs: Iterable[Expr], indices: frozenset[str], piece: Piece
-) -> tuple[tuple[tuple[Constraint, ...], Facts, tuple[Affine, ...]], ...]:
-    """All of ``exprs`` as forms, in each combination of their cases."""
-    found: tuple[tuple[tuple[Constraint, ...], Facts, tuple[Affine, ...]], ...] = ((*piece, ()),)
-    for expr in exprs:
-        found = tuple(
-            ((*under, *more), known, (*forms, form))
-            for under, facts, forms in found
-            for more, known, form in cases(expr, indices, facts)
-        )
-        if len(found) > MOST:
-            raise NotAffine("too many cases")
-    return found
-
-
-def _where(state: _State, test: Expr, holds: bool) -> _State:
-    """``state`` where ``test`` holds, or does not; its pieces exclude one another.  Raises NotAffine."""
-    indices = frozenset(state.indices)
-    pieces: list[Piece] = []
-    done: list[tuple[Expr, ...]] = []
-    for conjunction in disjunction(test, holds):
-        part: tuple[Piece, ...] = tuple(
-            piece for outer in state.pieces for piece in restricted(outer, conjunction, indices)
-        )
-        for earlier in done:
-            part = tuple(piece for outer in part for piece in _without(outer, earlier, indices))
-        pieces += part
-        done.append(conjunction)
-    if len(pieces) > MOST:
-        raise NotAffine("too many cases")
-    return replace(state, pieces=tuple(pieces))
-
-
-def _without(piece: Piece, conjunction: tuple[Expr, ...], indices: frozenset[str]) -> tuple[Piece, ...]:
-    """What of a piece is left where ``conjunction`` does not hold, as pieces that exclude one another."""
-    found: list[Piece] = []
-    for number, comparison in enumerate(conjunction):
-        for negated in disjunction(comparison, holds=False):
-            found += restricted(piece, (*conjunction[:number], *negated), indices)
-    return tuple(found)
-
-
-def _elements(subscripts: Sequence[Expr | None], state: _State) -> tuple[Elements, ...]:
-    """The elements that subscripts give over the pieces of ``state``.  Raises NotAffine."""
-    indices = frozenset(state.indices)
-    exprs = [x for subscript in subscripts for x in _parts(subscript)]
-    found: dict[tuple[Subscript, ...], list[tuple[Constraint, ...]]] = {}
-    for constraints, facts in state.pieces:
-        for under, _, forms in _all(exprs, indices, ((), facts)):
-            left = list(forms)
-            made = tuple(_subscript(subscript, left) for subscript in subscripts)
-            found.setdefault(made, []).append((*constraints, *under))
-    if len(found) == 1:
-        # The same everywhere: nothing needs to be said of where.
-        return tuple(Elements((), made) for made in found)
-    return tuple(Elements(under, made) for made, unders in found.items() for under in unders)
-
-
-def _parts(subscript: Expr | None) -> tuple[Expr, ...]:
-    match subscript:
-        case None:
-            return ()
-        case Range(first, last, _):
-            assert first is not None and last is not None
-            return first, last
-    return (subscript,)
-
-
-def _subscript(subscript: Expr | None, forms: list[Affine]) -> Subscript:
-    match subscript:
-        case None:
-            return None
-        case Range(_, _, step):
-            stride = 1 if step is None else constant(step) or 1
-            first, last = forms.pop(0), forms.pop(0)
-            return Section(first, last, stride)
-    return forms.pop(0)
+def _related(one: str, other: str) -> bool:
+    """Whether of two objects one is the other or a part of it."""
+    return one == other or one.startswith(f"{other}%") or other.startswith(f"{one}%")
 
 
 # ---- the whole nest ---------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Tests that hold in an arm of a branch, or do not; and what the arm may define."""
+
+    tests: tuple[tuple[Expr, bool], ...]
+    defined: frozenset[str]
+
+
+Around = Loop | Condition
+"""What encloses a loop."""
+
+
 def nest(
-    loop: Loop, parameters: Mapping[str, Parameter], outer: Sequence[Loop] = (), facts: Facts | None = None
+    loop: Loop,
+    parameters: Mapping[str, Parameter],
+    facts: Facts | None = None,
+    around: Sequence[Around] = (),
 ) -> Nest:
-    """The instances of ``loop``; indices of loops ``outer`` around it count as parameters."""
+    """The instances of ``loop``.
+
+    Indices of the loops ``around`` it, outermost first, count as parameters; what is known of them
+    restricts the instances.
+    """
     known = Facts() if facts is None else facts
     extents: dict[Atom, int] = {Name(name): 0 for name, parameter in parameters.items() if parameter.extent}
     known = replace(known, least={**known.least, **extents})
     walk = _Walk(parameters, defined(loop))
-    state = _State(order=(), pieces=(((), known),))
-    walk.loop(loop, replace(state, order=(0,)))
+    state = _enclosed(State(pieces=(((), known),)), around, parameters, walk.defined)
+    walk.loop(loop, replace(state, indices=(), signs=(), order=(0,)))
     instances = tuple(walk.instances)
     if walk.jumps:
         instances = tuple(
             replace(x, exact=False, why=x.why or "CYCLE or EXIT may skip it") for x in instances
         )
+    indices = frozenset(_indices(loop))
+    for instance in instances:
+        for touch in instance.touches:
+            if touch.access.array in indices:
+                message = f"DO variable '{touch.access.array}' is used outside its loop"
+                walk.flaws.append((instance.statement.span, message))
     return Nest(loop, instances, tuple(walk.flaws))
 
 
+def _enclosed(
+    state: State, around: Sequence[Around], parameters: Mapping[str, Parameter], inside: frozenset[str]
+) -> State:
+    """``state`` within what encloses a nest; what is not affine there says nothing."""
+    changing = inside
+    for outer in reversed(around):
+        changing |= defined(outer) if isinstance(outer, Loop) else outer.defined
+    for outer in around:
+        walk = _Walk(parameters, changing)
+        if isinstance(outer, Loop):
+            for index in outer.indices:
+                found = walk.index(index, state)
+                state = replace(found, pieces=found.pieces if found.exact else state.pieces, exact=True)
+            continue
+        for test, holds in outer.tests:
+            if walk.affine(test, state):
+                with suppress(NotAffine):
+                    state = where(state, test, holds)
+    return state
+
+
+def _indices(node: Node) -> Iterator[str]:
+    """The DO variables of all loops in a node."""
+    match node:
+        case Loop(indices, body):
+            yield from (index.name for index in indices)
+            for inner in body:
+                yield from _indices(inner)
+        case Branch(arms, _):
+            for arm in arms:
+                for inner in arm.body:
+                    yield from _indices(inner)
+        case Block(_, body, _):
+            for inner in body:
+                yield from _indices(inner)
+        case _:
+            pass
+
+
 def defined(node: Node) -> frozenset[str]:
-    """The variables that a node may define, DO variables among them; components by their object."""
+    """The objects that a node may define, DO variables among them."""
     match node:
         case Assign(accesses=accesses):
-            return frozenset(access.array.partition("%")[0] for access in accesses if access.write)
+            return frozenset(access.array for access in accesses if access.write)
         case Loop(indices, body):
             return frozenset(index.name for index in indices).union(*map(defined, body))
         case Branch(arms, _):
@@ -384,3 +328,48 @@ def defined(node: Node) -> frozenset[str]:
         case Jump() | Other():
             return frozenset()
 
+
+
+def signs_wanted(loop: Loop, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
+    """Parameters that must not be negative for a quotient of parameters in ``loop`` to be one floor."""
+    extents: dict[Atom, int] = {Name(name): 0 for name, parameter in parameters.items() if parameter.extent}
+    facts = Facts(least=extents)
+    moving = defined(loop)
+    found: dict[str, None] = {}
+    for expr in _expressions(loop):
+        for dividend in (x.args[0] for x in walk(expr) if _divides(x)):
+            if names(dividend) & moving:
+                continue
+            form = affine(dividend, frozenset(), facts)
+            wanted = [x.id for x in form.atoms() if isinstance(x, Name)]
+            known = replace(facts, least={**extents, **{Name(name): 0 for name in wanted}})
+            unsure = not facts.holds(form) and not facts.holds(form.scaled(-1))
+            if unsure and known.holds(form):
+                found |= dict.fromkeys(name for name in wanted if Name(name) not in extents)
+    return tuple(found)
+
+
+def _divides(expr: Expr) -> TypeGuard[Op | Call]:
+    return (isinstance(expr, Op) and expr.op == "/") or (isinstance(expr, Call) and expr.name == "mod")
+
+
+def _expressions(node: Node) -> Iterator[Expr]:
+    """The index arithmetic in a node."""
+    match node:
+        case Assign(accesses=accesses):
+            yield from (x for access in accesses for x in access.subscripts if x is not None)
+        case Loop(indices, body):
+            yield from (x for index in indices for x in (index.first, index.last) if x is not None)
+            for inner in body:
+                yield from _expressions(inner)
+        case Branch(arms, _):
+            for arm in arms:
+                if arm.test is not None:
+                    yield arm.test
+                for inner in arm.body:
+                    yield from _expressions(inner)
+        case Block(_, body, _):
+            for inner in body:
+                yield from _expressions(inner)
+        case Jump() | Other():
+            pass

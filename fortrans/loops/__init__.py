@@ -1,0 +1,1 @@
+"""The user's loops, and those that fortrans emits: exported as OpenScop, and checked."""

@@ -67,14 +67,17 @@ class _Checker:
         self.wanted = wanted
         self.remarks: list[Remark] = []
         self.conflict = False
+        self.collapsed: list[Loop] = []
 
     def nodes(self, nodes: Sequence[Node], around: tuple[Around, ...], body: Body) -> None:
         """Check the loops among ``nodes`` and in them."""
         for node in nodes:
             match node:
                 case Loop(body=inner):
-                    if what := self._asked(node):
+                    if (what := self._asked(node)) and node not in self.collapsed:
                         self._loop(node, what, around, body)
+                    if _levels(node) > len(node.indices):
+                        self.collapsed += [x for x in node.body if isinstance(x, Loop)]
                     self.nodes(inner, (*around, node), body)
                 case Block(body=inner):
                     self.nodes(inner, around, body)

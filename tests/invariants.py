@@ -152,18 +152,22 @@ def _concurrent(loop: Loop, known: Known) -> None:
                 if _root(read) not in written:
                     continue
                 assert _root(read) in roots, f"{read} may be what {targets} store"
-                safe = [_apart(read, target, loop.index) for target in targets]
+                safe = [_apart(read, target, loop) for target in targets]
                 assert read in targets or all(safe), f"{read} is read where {targets} are stored"
 
 
-def _apart(read: Expr, target: Expr, index: str) -> bool:
+def _apart(read: Expr, target: Expr, loop: Loop) -> bool:
     """Whether different iterations cannot meet: some subscripts differ by a constant, or tell the index."""
+    index, step = loop.index, 1 if loop.step is None else constant(loop.step) or 1
     if not (isinstance(read, Ref) and isinstance(target, Ref) and read.base == target.base):
         return _root(read) != _root(target)
     for x, y in zip(read.subscripts, target.subscripts):
         if same(x, y) and (linear(x)[0].get(Name(index)) or (isinstance(x, Ref) and index in names(x))):
             return True
         if not names(x) | names(y) and constant(sub(x, y)):
+            return True
+        # The loop advances by more than the distance, so no other iteration comes there.
+        if abs(linear(x)[0].get(Name(index), 0)) == 1 and (constant(sub(x, y)) or 0) % step:
             return True
     return False
 

@@ -153,7 +153,7 @@ def np_unpack(vector: np.ndarray, mask: np.ndarray, field: Any) -> np.ndarray:
 
 
 def _product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if any(isinstance(e, bool) for e in (*x.flat, *y.flat)):
+    if any(isinstance(e, bool | np.bool_) for e in (*x.flat, *y.flat)):
         return objects(np.dot(x.astype(int), y.astype(int)) > 0)
     return objects(np.dot(x, y) if x.shape[-1] else np.zeros((*x.shape[:-1], *y.shape[1:]), dtype=int))
 
@@ -181,7 +181,7 @@ TRANSFORMATIONAL: dict[str, Callable[..., Any]] = {
     "pack": np_pack,
     "unpack": np_unpack,
     "matmul": lambda matrix_a, matrix_b: _product(matrix_a, matrix_b),
-    "dot_product": lambda vector_a, vector_b: _product(vector_a, vector_b),
+    "dot_product": lambda vector_a, vector_b: _product(np.conjugate(vector_a), vector_b),
     "norm2": lambda x, dim=None: np.sqrt((x.astype(float) ** 2).sum(axis=_axis(dim))),
     "shape": lambda source, kind=None: objects(list(source.shape)),
 }

@@ -142,6 +142,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "abs": abs,
     "sqrt": math.sqrt,
+    "conjg": lambda x: x.conjugate(),
     "exp": math.exp,
     "int": lambda x, kind=4: int(x),
     "real": lambda x, kind=4: float(x),
@@ -162,6 +163,7 @@ STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any, Any], Any]]] = {
     "any": (lambda t: False, lambda x, y: x or y),
     "parity": (lambda t: False, operator.ne),
     "count": (lambda t: 0, lambda x, y: x + bool(y)),
+    "norm2": (lambda t: 0, lambda x, y: x + y * y),
     "iall": (lambda t: -1, operator.and_),
     "iany": (lambda t: 0, operator.or_),
     "iparity": (lambda t: 0, operator.xor),
@@ -367,7 +369,7 @@ def _reduced(reduce: Reduce, env: Env) -> Any:
         inner = {**env, **dict(zip(names, reversed(place)))}
         if reduce.mask is None or evaluate(reduce.mask, inner):
             total = step(total, evaluate(reduce.body, inner))
-    return total
+    return math.sqrt(total) if reduce.op == "norm2" else total
 
 
 def _located(scan: Locate, env: Env) -> Any:

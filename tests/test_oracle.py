@@ -157,7 +157,7 @@ class World:
         if extents:
             options += [self.spread, self.cshift, self.eoshift, self.reshape, self.reshape]
         if len(extents) <= 2:
-            options += [self.reduction] * 2
+            options += [self.reduction] * 2 + [self.multiplied]
         if type == "integer" and len(extents) <= 2:
             options += [self.location]
         return self.pick(*options)(extents, type, depth - 1)
@@ -291,6 +291,17 @@ class World:
     def packed(self, extents: Shape, type: str, depth: int) -> Array:
         return apply("pack", (self.array(extents, type, depth), self.mask(extents, depth - 1)))
 
+    def multiplied(self, extents: Shape, type: str, depth: int) -> Array:
+        """DOT_PRODUCT or MATMUL, of one type or of two."""
+        inner = (self.pick(0, 1, 2, 3),)
+        cut = self.number(0, len(extents)) if len(extents) == 1 else len(extents) // 2
+        other = self.pick(type, "integer") if type == "real" else type
+        left = self.array((*extents[:cut], *inner), type, depth - 1)
+        right = self.array((*inner, *extents[cut:]), other, depth - 1)
+        if not extents:
+            return self.called("dot_product", vector_a=left, vector_b=right)
+        return self.called("matmul", matrix_a=left, matrix_b=right)
+
     def elemental(self, extents: Shape, type: str, depth: int) -> Array:
         def operand(kind: str) -> Array:
             return self.array(extents, kind, depth)
@@ -375,8 +386,18 @@ def expressions(draw: Any) -> tuple[Array, dict[str, Any]]:
     type = world.pick("integer", "integer", "logical", "real")
     depth = world.number(1, 4)
     if not extents:
-        return world.reduction((), type, depth), world.env
+        return world.pick(world.reduction, world.multiplied)((), type, depth), world.env
     return world.array(extents, type, depth), world.env
+
+
+@st.composite
+def norms(draw: Any) -> tuple[Array, dict[str, Any]]:
+    """NORM2 of something: nothing around it, as its result is rounded."""
+    world = World(draw)
+    extents = tuple(world.pick(0, 1, 2, 3, 4) for _ in range(world.number(1, 3)))
+    x = world.array(extents, "real", world.number(0, 2))
+    given = {"dim": world.constant(world.number(1, len(extents)))} if world.chance() else {}
+    return apply("norm2", (x,), given), world.env
 
 
 @st.composite
@@ -427,15 +448,29 @@ def test_constructors_agree_with_numpy(drawn: tuple[Array, dict[str, Any]]) -> N
     compare(*drawn)
 
 
+@settings(
+    max_examples=EXAMPLES // 4,
+    deadline=None,
+    derandomize=PROFILE != "long",
+    phases=PHASES,
+    suppress_health_check=list(HealthCheck),
+)
+@given(norms())
+def test_norms_agree_with_numpy(drawn: tuple[Array, dict[str, Any]]) -> None:
+    compare(*drawn)
+
+
 # ---- each rule on its own, so that none is left to chance --------------------------------
 
 N = 3
+COMPLEX = Type("complex", 4, "complex")
 ENV: dict[str, Any] = {
     "a": Bounded.of(np.arange(12).reshape(3, 4), (0, -1)),
     "m": Bounded.of((np.arange(12) % 3 == 0).reshape(3, 4)),
     "v": Bounded.of([5, 1, 4]),
     "e": Bounded.of(np.zeros((0, 4), dtype=int)),
     "t": Bounded.of(np.array([4, 1, 4, 1, 4, 2, 9, 9, 1, 9, 4, 1]).reshape(3, 4), (2, 0)),
+    "z": Bounded.of([1 + 2j, -3j, 4 + 0j], type="complex"),
     "w": Bounded.of(["ab", "cd", "ef"], type="character"),
 }
 
@@ -454,6 +489,8 @@ def number(n: int) -> Scalar:
 def test_every_composed_intrinsic(name: str) -> None:
     """Of a matrix (or a mask), along either dimension where it has DIM."""
     entry = INTRINSICS[name]
+    if name in ("matmul", "dot_product"):
+        return  # Of two arrays: below.
     first = whole("m", LOGICAL) if entry.required[0] == "mask" else whole("a")
     args: dict[str, Array] = {entry.required[0]: first}
     extras: dict[str, Array] = {
@@ -470,6 +507,19 @@ def test_every_composed_intrinsic(name: str) -> None:
         compare(apply(name, (), args | {"mask": whole("m", LOGICAL)}), ENV)
         if "value" not in entry.required:
             compare(apply(name, (first, whole("m", LOGICAL))), ENV)
+
+
+def test_every_product() -> None:
+    """Vectors and matrices of integers, of logicals, of complex numbers, and of no elements."""
+    a, m, v, e = whole("a"), whole("m", LOGICAL), whole("v"), whole("e")
+    turned = apply("transpose", (a,))
+    none = apply("transpose", (e,))
+    for left, right in ((a, turned), (turned, a), (v, a), (turned, v), (e, turned), (none, e)):
+        compare(apply("matmul", (left, right)), ENV)
+    compare(apply("matmul", (apply("transpose", (m,)), m)), ENV)
+    compare(apply("dot_product", (v, v)), ENV)
+    compare(apply("dot_product", (whole("z", COMPLEX), whole("z", COMPLEX))), ENV)
+    compare(apply("dot_product", (apply("any", (m,), {"dim": number(2)}),) * 2), ENV)
 
 
 @pytest.mark.parametrize("shift", range(-8, 9))
@@ -512,7 +562,7 @@ def test_every_location(name: str, back: bool) -> None:
 
 def test_materialised_arrays_have_no_body() -> None:
     index = (Name("j"), Name("k"))
-    product = apply("matmul", (whole("a"), apply("transpose", (whole("a"),))))
+    product = apply("unpack", (whole("v"), whole("m", LOGICAL), whole("a")))
     assert element(product, index) == At(product, index, None)
     assert element(apply("transpose", (product,)), index) == At(product, index[::-1], None)
 

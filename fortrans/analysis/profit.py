@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fortrans.analysis.columns import INLINE as INLINE_COLUMNS
+from fortrans.analysis.columns import SHORTEST, calls, column_sums, rows
 from fortrans.analysis.locating import Value, locates, scan_pays, searches_integers
+from fortrans.analysis.matmul import flipped, is_product
 from fortrans.analysis.moving import builds, counter_pays, kept_constructors, kept_packs, moved, takes_packed
 from fortrans.analysis.storing import appends, doubtful
-from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
     Apply,
     Array,
@@ -26,7 +28,7 @@ from fortrans.ir.sites import Assignment, Condition, Decision, Leaf, Test
 from fortrans.remarks import Refusal
 
 REDUCTIONS = frozenset(
-    {"sum", "product", "maxval", "minval", "all", "any", "count", "iall", "iany", "iparity", "parity"}
+    "sum product maxval minval all any count iall iany iparity parity norm2 dot_product".split()
 )
 # Bare references that a row-wise or early-leaving loop beats on gfortran, by intrinsic.
 BARE_ROWS = frozenset(
@@ -37,9 +39,8 @@ BARE_ALWAYS = frozenset({"any", "all"})
 INLINE = frozenset({"transpose"})
 
 
-# Reductions of columns that gfortran expands in line when nothing in the operand needs a call.
-INLINE_COLUMNS = frozenset({"sum", "product"})
-MATHEMATICAL = EXPENSIVE - {"/", "**", "mod", "modulo", "sqrt"}
+# Reductions of columns that a loop over several columns at a time beats.
+BARE_COLUMNS = frozenset({"count"})
 EXTREMES = frozenset({"maxval", "minval"})
 SHIFTS = frozenset({"cshift", "eoshift"})
 
@@ -117,10 +118,9 @@ def check(site: Assignment, target: str) -> None:
             raise Refusal("FT602", f"{what} alone is left to the compiler, which does it as well")
         return
     costly = [apply for apply in _visible(site.rhs) if _costly(apply, site.scope.constant)]
-    if any(x.intrinsic.name == "matmul" for x in found) and all(
-        x.intrinsic.name == "spread" and _bare(x) for x in costly
-    ):
-        raise Refusal("FT603", "MATMUL takes the time here, adding a SPREAD to it saves next to none")
+    several = column_sums(site.rhs)
+    if several is not None and (site.scope.constant(rows(several)) or SHORTEST) >= SHORTEST:
+        return
     if made or any(map(takes_packed, costly)):
         return
     if any(_searches_composed(x) for x in found):
@@ -201,9 +201,9 @@ def _costly(apply: Apply, value: Value = constant) -> bool:
     if name in EXTREMES and apply.type.name == "real" and "mask" in apply.args:
         return False
     # A call of EXP for each element takes the time, whatever the order.
-    if name in INLINE_COLUMNS and not _nested(apply) and any(map(_calls, apply.args.values())):
+    if name in INLINE_COLUMNS and not _nested(apply) and any(map(calls, apply.args.values())):
         return False
-    # Columns of an elementwise operand are reduced in line too, as fast as by our loop.
+    # Columns of an elementwise operand are reduced in line too, one at a time as fast as by our loop.
     columns = name in INLINE_COLUMNS and _dim(apply) == 1 and "mask" not in apply.args
     return not columns or _nested(apply)
 
@@ -218,15 +218,6 @@ def _searches_composed(apply: Apply) -> bool:
 def _dim(apply: Apply) -> int | None:
     dim = apply.args.get("dim")
     return constant(dim.value) if isinstance(dim, Scalar) else None
-
-
-def _calls(array: Array) -> bool:
-    """Whether each element costs a call of a mathematical function."""
-    match array:
-        case Elemental(name, operands, operator=operator):
-            return (not operator and name in MATHEMATICAL) or any(map(_calls, operands))
-        case _:
-            return False
 
 
 def _nested(apply: Apply) -> bool:
@@ -254,6 +245,8 @@ def check_plan(site: Assignment, code: str, maybe: bool, tested: bool, target: s
 
 
 def _bare(apply: Apply) -> bool:
+    if is_product(apply):
+        return all(isinstance(x, Section) or flipped(x, apply) for x in apply.args.values())
     return all(isinstance(x, Scalar | Section | Constructor) for x in apply.args.values())
 
 
@@ -262,6 +255,10 @@ def _bare_pays(apply: Apply) -> bool:
     if name in BARE_ALWAYS or locates(apply):
         return True
     if name == "eoshift" and rank(apply.args["shift"]) and (_dim(apply) or 1) > 1:
+        return True
+    if name == "matmul":
+        return rank(apply.args["matrix_b"]) == 1
+    if name in BARE_COLUMNS and _dim(apply) == 1 and "array" not in apply.args:
         return True
     if name not in BARE_ROWS:
         return False

@@ -180,11 +180,10 @@ class Iparity(Reduction):
 class Norm2(Reduction):
     """NORM2(X, DIM=d){...} => SQRT(SUM over k of X{..., k, ...}**2), guarded against overflow
 
-    Fortran 2018, 16.9.146.  The processor chooses how to guard, so the result is materialised.
+    Fortran 2018, 16.9.146.  0 of no elements.  The guard is gfortran's, for the same bits: squares
+    are summed of X/s, where s is 1 until an element is greater in size, and then that one.  So
+    1E300 does not overflow, but 1E-300 underflows to 0 (and flang's result, which it does not, is
+    another); an infinity after another gives NaN in both, as it does in gfortran.
     """
 
     signature = "NORM2(X) or NORM2(X, DIM)"
-    composed = False
-
-    def element(self, index: Index, apply: Apply) -> Expr:
-        return Entry.element(self, index, apply)

@@ -11,7 +11,7 @@ from fortrans.ir.symbols import LOGICAL, Type
 from fortrans.remarks import Refusal
 from fortrans.transforms.split import canonical
 
-TRUE, FALSE, ZERO = Literal(".true."), Literal(".false."), Literal("0")
+TRUE, FALSE, ZERO, TWO = Literal(".true."), Literal(".false."), Literal("0"), Literal("2")
 SEARCHES = frozenset({"any", "all"})
 EXTREMES = frozenset({"maxval", "minval"})
 MASK = ".mask."
@@ -35,7 +35,7 @@ def unmask(value: Expr) -> tuple[Expr | None, Expr]:
 def start(op: str, type: Type, accumulator: Expr) -> Expr:
     """The result for no elements (16.9; gfortran's and flang's choice where the standard leaves one)."""
     match op:
-        case "sum" | "count" | "iany" | "iparity":
+        case "sum" | "count" | "iany" | "iparity" | "norm2":
             return ZERO
         case "product":
             return ONE
@@ -79,6 +79,8 @@ class Gather:
     leave: bool = True
     ordered: bool = False
     unrolled: str | None = None
+    norm: tuple[Name, Name] | None = None
+    library: bool = False
 
     def __call__(self, element: Expr) -> tuple[tuple[Declaration, ...], tuple[Stmt, ...]]:
         if self.unrolled is not None:
@@ -122,6 +124,8 @@ class Gather:
                 return (), (Store(into, Op("*", (into, value))),)
             case "count":
                 return (), (Store(into, Op("+", (into, Call("merge", (ONE, ZERO, value))))),)
+            case "any" if self.rows:
+                return (), (Store(into, Op(".or.", (into, value))),)
             case "any":
                 return (), (If(value, (Store(into, TRUE), *exits)),)
             case "all":
@@ -135,6 +139,8 @@ class Gather:
                 return (), (Store(into, Call(self.op[:3], (into, value))),)
             case "maxval" | "minval":
                 return self._extreme(value)
+            case "norm2" if self.norm is not None:
+                return (), self._norm(value, *self.norm)
             case _:
                 raise Refusal("FT403", f"'{self.op.upper()}' has no loop form yet")
 
@@ -158,6 +164,24 @@ class Gather:
         flag = Name(self.seen)
         test = Op(".or.", (Op(".not.", (flag,)), test))
         return declarations, (*first, If(test, (Store(into, value), Store(flag, TRUE))))
+
+    def _norm(self, value: Expr, scale: Name, elem: Name) -> tuple[Stmt, ...]:
+        """Squares of what is at most 1, as gfortran has them: ``scale`` is the greatest element so far."""
+        into = self.into
+        less, ratio = Op("/", (elem, scale)), Op("/", (scale, elem))
+        if self.library:
+            rescaled = Op("*", (Op("*", (into, ratio)), ratio))
+        else:
+            rescaled = Op("*", (into, Op("**", (ratio, TWO))))
+        more = Store(into, Op("+", (into, Op("**", (less, TWO)))))
+        return (
+            Store(elem, Call("abs", (value,))),
+            If(
+                Op(">", (elem, scale)),
+                (Store(into, Op("+", (rescaled, ONE))), Store(scale, elem)),
+                (If(Op(".not.", (Op("<=", (elem, ZERO)),)), (more,)),),
+            ),
+        )
 
     @property
     def flag(self) -> Declaration | None:

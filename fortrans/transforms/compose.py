@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from fortrans.analysis.alias import Alias
+from fortrans.analysis.matmul import is_product
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
 from fortrans.intrinsics.constructor import fillable
@@ -24,14 +25,12 @@ from fortrans.ir.arrays import (
 )
 from fortrans.ir.expr import (
     ONE,
-    At,
     Expr,
     Locate,
     Name,
     Reduce,
     Ref,
     Shape,
-    walk,
 )
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Allocate, Declaration, If, Store
@@ -46,7 +45,7 @@ from fortrans.transforms.allocate import allocated
 from fortrans.transforms.apart import in_place_when_apart
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
-from fortrans.transforms.keep import described, has_rule, keep
+from fortrans.transforms.keep import accumulates, described, has_rule, keep
 from fortrans.transforms.lower import Lowering
 from fortrans.transforms.operands import evaluated
 from fortrans.transforms.pieces import Piece, Put, Span, declarable
@@ -62,7 +61,7 @@ from fortrans.transforms.plan import (
     same_type,
     sized,
 )
-from fortrans.transforms.ready import prefers_rows
+from fortrans.transforms.product import left_alone, multiply, whole
 from fortrans.transforms.reallocate import grows, movable, own_bounds, reallocation, taken_over
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
@@ -110,6 +109,9 @@ class Composition:
         ``rows``: accumulating in the target itself is allowed.  ``filling``: see ``keep``.  ``first``:
         where rank-1 arrays begin.
         """
+        if rows and filling != value and isinstance(target, Section) and _multiplies(target, value):
+            assert isinstance(value, Apply)
+            return multiply(self, target, value)
         loops = self._loops(target, value, first)
         index = tuple(Name(span.index) for span in reversed(loops))
         inside = element(target, index)
@@ -192,8 +194,17 @@ class Composition:
         section = Section(Name(name), (), type, whole=True)
         return Piece((Declaration(name, type),)) + as_written(section, value), section
 
+    def apart(self, make: Callable[[], Piece]) -> Piece:
+        """What ``make`` makes, under a condition: nothing that it reads or keeps is there elsewhere."""
+        made, known = dict(self.made), dict(self.captures.known)
+        piece = make()
+        self.made, self.captures.known = made, known
+        return piece
+
     def _fill(self, section: Section, value: Array) -> Piece:
         match value:
+            case Apply() if _multiplies(section, value):
+                return multiply(self, section, value)
             case Apply() if pack.moves(value) is not None:
                 return pack.fill(self, section, value)
             case Apply(intrinsic) if not has_rule(value):
@@ -220,21 +231,9 @@ class Composition:
         pieces: list[Piece] = []
         loops = tuple(name.id for name in reversed(index))
 
-        def accumulates(origin: Array) -> bool:
-            nodes = [x for x in walk(value) if isinstance(x, Reduce | Locate | At) and x.origin == origin]
-            return (
-                into is not None
-                and isinstance(origin, Apply)
-                and origin != filling
-                and same_type(into.type, origin.type)
-                and shape(into) == shape(origin)
-                and all(x.at == index for x in nodes)
-                and all(_gathers(x) for x in nodes)
-            )
-
         def make(origin: Array) -> Section:
             nonlocal into
-            if into is not None and accumulates(origin):
+            if into is not None and origin != filling and accumulates(value, index, into, origin):
                 section, into = into, None
                 pieces.append(self._fill(section, origin))
                 passing[origin] = section
@@ -247,7 +246,7 @@ class Composition:
 
         # What accumulates in the target is there for this nest only: the nest stores over it.
         passing = dict(self.made)
-        settled = keep(value, loops, rows, make, passing, filling)
+        settled = keep(value, loops, rows, make, passing, filling, lambda x: whole(self, x))
         total = Piece()
         for piece in pieces:
             total += piece
@@ -264,6 +263,8 @@ class Composition:
         if alone and isinstance(value, Apply | Constructor) and not has_rule(value):
             what = capital(described(value))
             raise Refusal("FT403", f"{what} alone has no element rule, it is left to the compiler")
+        if isinstance(value, Apply) and is_product(value) and left_alone(self, value):
+            raise Refusal("FT403", "MATMUL of these operands alone is left to the compiler and its library")
         captured = Piece()
         for capture in pack.needed(self.site, whole) if isinstance(whole, Apply) else self.site.captures:
             captured += evaluated(self, capture)
@@ -373,13 +374,8 @@ class Composition:
         return None
 
 
-def _gathers(node: Reduce | Locate | At) -> bool:
-    """Whether the array that the node is an element of is stored by rows, or by a reference as written."""
-    match node:
-        case Reduce() | Locate():
-            return prefers_rows(node)
-        case At(_, _, body):
-            return body is None
+def _multiplies(target: Section, value: Array) -> bool:
+    return is_product(value) and same_type(target.type, value.type)
 
 
 def compose(site: Assignment, fresh: Fresh, options: Options = _DEFAULTS) -> Plan:

@@ -66,8 +66,9 @@ def _equations(array: Array) -> Iterator[Equation]:
                 for name in ("array", "field"):
                     if name in args and rank(args[name]) == rank(args["mask"]):
                         yield from zip(shape(args[name]), shape(args["mask"]))
-            if intrinsic.name == "matmul":
-                yield (shape(args["matrix_a"])[-1], shape(args["matrix_b"])[0])
+            if intrinsic.name in ("matmul", "dot_product"):
+                left, right = (args[name] for name in intrinsic.required)
+                yield (shape(left)[-1], shape(right)[0])
             for x in args.values():
                 yield from _equations(x)
 

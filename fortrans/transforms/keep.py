@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from fortrans.analysis.matmul import is_product
 from fortrans.analysis.overlap import free
 from fortrans.intrinsics.elemental import EXPENSIVE
 from fortrans.ir.arrays import (
@@ -16,10 +17,12 @@ from fortrans.ir.arrays import (
     Section,
     element,
     probe,
+    shape,
 )
-from fortrans.ir.expr import At, Expr, Locate, Reduce, Scan, names, transform
+from fortrans.ir.expr import At, Expr, Locate, Name, Reduce, Scan, names, transform, walk
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
+from fortrans.transforms.plan import same_type
 from fortrans.transforms.ready import prefers_rows, shift_of
 
 
@@ -30,6 +33,7 @@ def keep(
     make: Callable[[Array], Section],
     made: dict[Array, Section],
     filling: Array | None = None,
+    whole: Callable[[Array], bool] = lambda _: False,
 ) -> Expr:
     """``value`` where what must not be computed in place reads a temporary that ``make`` fills.
 
@@ -37,12 +41,13 @@ def keep(
     on the outermost loops only (lowering then computes it there, once), or, with ``rows``, when it
     is the whole value and can accumulate in the target.  ``made`` are the temporaries there are,
     to which ``make`` adds.  ``filling`` is the array that a temporary
-    is being filled with: that one must be computed here.
+    is being filled with: that one must be computed here.  ``whole`` tells what is never computed
+    element by element where it is read.
     """
 
-    def kept(node: Reduce | Locate | At) -> Expr:
+    def kept(node: Reduce | Locate | At, order: tuple[str, ...]) -> Expr:
         section = made.get(node.origin) or make(node.origin)
-        return element(section, node.at)
+        return visit(element(section, node.at), order, False)
 
     def within(x: Scan, order: tuple[str, ...]) -> Scan:
         def maybe(y: Expr | None) -> Expr | None:
@@ -58,24 +63,26 @@ def keep(
             case At(origin, _, None):
                 if not _standing(origin, order):
                     raise Refusal("FT404", f"{described(origin)} depends on the variable of an implied DO")
-                return kept(x)
+                return kept(x, order)
             case At(origin, _, body) if body is not None:
                 depends = free(x, frozenset(order))
                 if not (expensive(origin) or shift_of(origin)) or len(depends) == len(order):
                     return visit(body, order, False)
                 if not _is_outer(depends, order):
                     here = origin == filling or not _standing(origin, order)
-                    return visit(body, order, False) if here else kept(x)
+                    return visit(body, order, False) if here else kept(x, order)
                 return At(origin, x.at, visit(body, order, False))
             case Reduce() | Locate():
                 depends = free(x, frozenset(order))
                 direct = top and rows and len(depends) == len(order) and bool(order)
                 here = x.origin == filling or not _standing(x.origin, order)
+                if whole(x.origin) and not here and not (direct and x.at == tuple(map(Name, order[::-1]))):
+                    return kept(x, order)
                 if depends and prefers_rows(x):
                     if not direct and not here:
-                        return kept(x)
+                        return kept(x, order)
                 elif not _is_outer(depends, order) and not here:
-                    return kept(x)
+                    return kept(x, order)
                 reduced = tuple(name.id for name, _ in reversed(x.indices))
                 found = within(x, (*order, *reduced))
                 if direct and prefers_rows(found):
@@ -88,6 +95,27 @@ def keep(
                 )
 
     return visit(value, loops, True)
+
+
+def accumulates(value: Expr, index: tuple[Name, ...], into: Section, origin: Array) -> bool:
+    """Whether ``origin``, read in ``value`` only where ``into`` is stored, can be computed there."""
+    nodes = [x for x in walk(value) if isinstance(x, Reduce | Locate | At) and x.origin == origin]
+    return (
+        isinstance(origin, Apply)
+        and same_type(into.type, origin.type)
+        and shape(into) == shape(origin)
+        and all(x.at == index for x in nodes)
+        and (is_product(origin) or all(map(_gathers, nodes)))
+    )
+
+
+def _gathers(node: Reduce | Locate | At) -> bool:
+    """Whether the array that the node is an element of is stored by rows, or by a reference as written."""
+    match node:
+        case Reduce() | Locate():
+            return prefers_rows(node)
+        case At(_, _, body):
+            return body is None
 
 
 def _standing(origin: Array, order: tuple[str, ...]) -> bool:

@@ -42,6 +42,7 @@ from fortrans.transforms.accumulate import (
     masked,
     start,
 )
+from fortrans.transforms.columns import columns
 from fortrans.transforms.locate import Find, Row, locate, locate_rows, placed
 from fortrans.transforms.pieces import Piece, Put, Span, declarable, leave
 from fortrans.transforms.ready import is_index, is_plain, prefers_rows, ready, shift_of, turning
@@ -89,6 +90,8 @@ class Lowering:
             return self._rows(span, value, sink, turns)
         if turns and (where := turning(value, span.index)) is not None:
             return self._split(span, value, sink, where, turns)
+        if (several := columns(self, span, value, sink)) is not None:
+            return several
         inner = self.build((), value, sink, turns)
         return Piece((), (span.loop(inner.body),))
 
@@ -181,6 +184,8 @@ class Lowering:
             others = self.build((replace(span, first=integer(2)),), element, gather)
             search = self._when(at_least(span.last, ONE), (*first.body, *others.body), empty.statements)
             return piece + Piece((), search), accumulator
+        if reduce.op == "norm2":
+            return piece + empty + self._norm(spans, element, accumulator, type, bool(reduce.at)), accumulator
         gather = Gather(
             reduce.op,
             type,
@@ -195,6 +200,16 @@ class Lowering:
             found = accumulator if reduce.op == "any" else Op(".not.", (accumulator,))
             loops = replace(loops, statements=leave(loops.statements, found))
         return piece + empty + loops, accumulator
+
+    def _norm(
+        self, spans: tuple[Span, ...], element: Expr, accumulator: Name, type: Type, library: bool
+    ) -> Piece:
+        """NORM2: the squares are summed of what is divided by ``scale``, the greatest so far."""
+        scale, elem = (Name(self.fresh.name(stem)) for stem in ("scale", "elem"))
+        begin = Piece((Declaration(scale.id, type), Declaration(elem.id, type)), (Store(scale, ONE),))
+        gather = Gather("norm2", type, accumulator, self.fresh.name, norm=(scale, elem), library=library)
+        total = Store(accumulator, Op("*", (scale, Call("sqrt", (accumulator,)))))
+        return begin + self.build(spans, element, gather) + Piece((), (total,))
 
     def _search(self, span: Span, element: Expr, accumulator: Name, op: str, type: Type) -> Piece:
         """The first number that is none but NaN, then the extreme of the rest (gfortran's own way)."""

@@ -50,7 +50,7 @@ class Piece:
     def body(self) -> tuple[Stmt, ...]:
         """The statements in a BLOCK of their own when they need locals."""
         if self.declarations:
-            return (Block(self.declarations, self.statements),)
+            return (Block(tuple(dict.fromkeys(self.declarations)), self.statements),)
         return self.statements
 
 

@@ -32,8 +32,8 @@ from fortrans.transforms.storage import scoped
 
 # Intrinsic procedures that emitted code may call: the scope must not give these names to others.
 OURS = frozenset(
-    "allocated huge iand ieor int ior kind lbound len max merge min mod modulo move_alloc not real"
-    " repeat size transfer ubound".split()
+    "abs allocated conjg huge iand ieor int ior kind lbound len max merge min mod modulo move_alloc not"
+    " real repeat size sqrt transfer ubound".split()
 )
 
 @dataclass(frozen=True, slots=True)

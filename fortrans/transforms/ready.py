@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fortrans.analysis.matmul import is_product
 from fortrans.ir.arrays import Array, Elemental, Scalar
 from fortrans.ir.expr import (
     At,
@@ -28,7 +29,9 @@ from fortrans.transforms.split import Turn, turn
 
 def prefers_rows(reduce: Reduce | Locate) -> bool:
     """Whether memory is walked in order by the result's first subscript, not by the reduced one."""
-    if reduce.op in SEARCHES or len(reduce.indices) != 1 or not reduce.at:
+    if len(reduce.indices) != 1 or not reduce.at or reduce.op == "norm2":
+        return False
+    if reduce.op in SEARCHES and not is_product(reduce.origin):
         return False
     if isinstance(reduce, Locate) and not _keeps_values(reduce):
         return False
@@ -40,8 +43,9 @@ def prefers_rows(reduce: Reduce | Locate) -> bool:
     for x in (*_computed(reduce.body), *(_computed(reduce.mask) if reduce.mask is not None else ())):
         if isinstance(x, Ref) and x.subscripts:
             inside = {y.id for y in _computed(x.subscripts[0]) if isinstance(y, Name)}
-            # What has one dimension stays in the cache whichever way it is walked.
-            weight = 4 if len(x.subscripts) > 1 else 1
+            # What has one dimension stays in the cache whichever way it is walked, and what the
+            # result's first subscript does not reach is read once for the whole row.
+            weight = 4 if len(x.subscripts) > 1 and names(x) & along else 1
             score += weight * (bool(inside & along) - bool(inside & across))
     return score > 0
 

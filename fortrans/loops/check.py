@@ -110,7 +110,7 @@ class _Checker:
             self._say(loop, UNKNOWN, f"{what} is not decided: {self._at(span, loop)}{why}")
             return
         try:
-            answers = conflicts(found, _levels(loop), sharing)
+            answers = conflicts(found, _levels(loop), sharing, body.parameters)
         except Undecided as problem:
             self._say(loop, UNKNOWN, f"{what} is not decided: {problem}")
             return
@@ -181,7 +181,7 @@ class _Checker:
                 return f"since {instance.why}"
             if not touch.exact:
                 return f"since '{self._text(touch.access.designator)}' is not affine"
-        return "since it is not known whether the iteration has defined it before"
+        return "since too little is known of values, or of what the iteration has defined before"
 
 
 def _levels(loop: Loop) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fortrans.ir.expr import Expr, Name
+from fortrans.ir.loops import Parameter
 from fortrans.polyhedral.domain import Constraint
 from fortrans.polyhedral.forms import Affine, Atom, Floor, Product
 from fortrans.polyhedral.instances import Instance, Nest, Touch
@@ -21,6 +22,7 @@ from fortrans.polyhedral.scops import forms, leaves
 if TYPE_CHECKING:
     from types import ModuleType
 
+LARGEST = 2**31 - 1
 OPERATIONS = 1_000_000
 """isl's operations for one loop, beyond which the question is given up."""
 
@@ -43,7 +45,7 @@ class Conflict:
     """Two references to one element in two iterations; ``write`` defines it.
 
     ``other`` reads it, or defines it too.  ``sure``: they surely do; else something about them is
-    not affine.
+    not affine, or they would for values only that parameters cannot have.
     """
 
     write: tuple[Instance, Touch]
@@ -66,10 +68,12 @@ class Sharing:
     strict: bool = False
 
 
-def conflicts(nest: Nest, levels: int, sharing: Sharing) -> tuple[Conflict, ...]:
+def conflicts(
+    nest: Nest, levels: int, sharing: Sharing, parameters: Mapping[str, Parameter]
+) -> tuple[Conflict, ...]:
     """The conflicts between iterations of the outermost ``levels`` loops; at most one for each array.
 
-    Raises Undecided.
+    ``parameters`` are those that are no variables.  Raises Undecided.
     """
     try:
         import islpy
@@ -78,7 +82,7 @@ def conflicts(nest: Nest, levels: int, sharing: Sharing) -> tuple[Conflict, ...]
     context = islpy.Context()
     context.set_max_operations(OPERATIONS)
     try:
-        return tuple(_Question(islpy, context, nest, levels, sharing).answers())
+        return tuple(_Question(islpy, context, nest, levels, sharing, parameters).answers())
     except islpy.Error:
         raise Undecided("Its relations are too many to be worked out") from None
 
@@ -99,7 +103,15 @@ class _Reference:
 class _Question:
     """One loop, with everything in one space."""
 
-    def __init__(self, isl: ModuleType, context: Any, nest: Nest, levels: int, sharing: Sharing) -> None:
+    def __init__(
+        self,
+        isl: ModuleType,
+        context: Any,
+        nest: Nest,
+        levels: int,
+        sharing: Sharing,
+        known: Mapping[str, Parameter],
+    ) -> None:
         self.isl: Any = isl
         self.context = context
         self.nest = nest
@@ -113,6 +125,10 @@ class _Question:
                     if not (isinstance(leaf, Name) and leaf.id in instance.indices):
                         found[leaf] = None
         self.parameters = tuple(found)
+        self.extents = {Name(name) for name, parameter in known.items() if parameter.extent}
+        roots = [known[x.id].root for x in found if isinstance(x, Name) and x.id in known]
+        # Values of ``n*m`` and ``n``, or of two bounds of one array, cannot be chosen freely.
+        self.free = all(isinstance(x, Name) for x in found) and len(set(roots)) == len(roots)
         self.head = f"[{', '.join(f'p{n}' for n in range(len(found)))}] -> "
         moments = ", ".join(f"t{n}" for n in range(self.length))
         others = ", ".join(f"s{n}" for n in range(self.length))
@@ -178,31 +194,37 @@ class _Question:
         pairs = write.relation.apply_range(relation.reverse()).intersect(self.apart)
         if pairs.is_empty():
             return None
-        sure = certain and write.exact and other.exact
-        example = self._example(pairs, write.instance, other.instance) if sure else None
-        return Conflict((write.instance, write.touch), (other.instance, other.touch), sure, example)
+        example: Example | None = None
+        if certain and write.exact and other.exact and self.free:
+            example = self._example(pairs, write.instance, other.instance)
+        references = (write.instance, write.touch), (other.instance, other.touch)
+        return Conflict(*references, example is not None, example)
 
-    def _example(self, pairs: Any, write: Instance, other: Instance) -> Example:
-        """A point of ``pairs`` with small numbers, where there is one."""
+    def _example(self, pairs: Any, write: Instance, other: Instance) -> Example | None:
+        """A point of ``pairs`` with small numbers where there is one; None beyond default integers."""
         set_, parameter = self.isl.dim_type.set, self.isl.dim_type.param
         count = len(self.parameters)
         points = pairs.wrap().flatten().move_dims(set_, 0, parameter, 0, count)
-        point = None
-        for bound in (4, 16, 128):
+        for bound in (4, 16, 128, LARGEST):
             box = points
             for d in range(box.dim(set_)):
-                low = 0 if d < count else -bound
-                box = box.lower_bound_val(set_, d, self._value(low))
+                natural = d < count and (bound < LARGEST or self.parameters[d] in self.extents)
+                box = box.lower_bound_val(set_, d, self._value(0 if natural else -bound))
                 box = box.upper_bound_val(set_, d, self._value(bound))
-            if (point := self._least(box)) is not None:
-                break
-        if point is None:
-            found = points.sample_point()
-            point = [found.get_coordinate_val(set_, d).to_python() for d in range(points.dim(set_))]
-        values = point
-        known = dict(zip(self.parameters, values))
-        first, second = values[count : count + self.length], values[count + self.length :]
-        return Example(known, self._iteration(first, write), self._iteration(second, other))
+            values = self._least(box) if bound < LARGEST else self._some(box)
+            if values is not None:
+                known = dict(zip(self.parameters, values))
+                first, second = values[count : count + self.length], values[count + self.length :]
+                return Example(known, self._iteration(first, write), self._iteration(second, other))
+        return None
+
+    def _some(self, points: Any) -> list[int] | None:
+        """Any point of a set."""
+        point = points.sample_point()
+        if point.is_void():
+            return None
+        set_ = self.isl.dim_type.set
+        return [point.get_coordinate_val(set_, d).to_python() for d in range(points.dim(set_))]
 
     def _least(self, points: Any) -> list[int] | None:
         """The first point of a bounded set; basic set by basic set, which is far less work."""

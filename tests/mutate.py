@@ -15,6 +15,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TESTS = ("tests/test_rules.py", "tests/test_oracle.py")
 FAULTS = (
+    ("products.py", "left = Call(\"conjg\", (left,))", "left = left"),
+    ("products.py", "row = (*index[: rank(first) - 1], k)", "row = (k, *index[: rank(first) - 1])"),
+    ("products.py", "column = (k, *index[rank(first) - 1 :])", "column = (*index[rank(first) - 1 :], k)"),
+    ("products.py", "(\"any\", \".and.\") if", "(\"any\", \".or.\") if"),
+    ("products.py", "k, shape(first)[-1], left", "k, shape(second)[-1], left"),
     ("transpose.py", "args[\"matrix\"], (k, j))", "args[\"matrix\"], (j, k))"),
     ("spread.py", "inserted(shape(args[\"source\"]), self._dim(args)", "inserted(shape(args[\"source\"]), 0"),
     ("spread.py", "without(index, self._dim(apply.args))", "without(index, len(index) - 1)"),

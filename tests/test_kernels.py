@@ -27,7 +27,7 @@ EXPECTED = {
     "FT101": """
         all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count
         eoshift_array eoshift_array_bare.2 eoshift_array_boundary eoshift_boundary
-        covariance matmul_bias matmul_relu matmul_transposed_bias matvec_bare matvec_bias self_accumulate
+        norm2.1 covariance matmul_bias matmul_relu matmul_transposed_bias matvec_bare matvec_bias self_accumulate
         count_composed cshift_composed cshift_rank1_composed distances divide eoshift_composed
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
         findloc_axial_composed findloc_whole flux maxloc_axial.2 maxloc_whole_composed
@@ -62,7 +62,7 @@ EXPECTED = {
         self_smooth
     """,
     "FT602": """
-        allocate_source_2d.transpose(a) matmul_bare vecmat_bare
+        allocate_source_2d.transpose(a) matmul_bare vecmat_bare norm2_bare.1
         cshift cshift_array cshift_array_bare cshift_rank1 eoshift_array_bare.1 findloc_transpose
         maxloc_axial.1 maxloc_vector maxloc_vector_composed maxval_mask
         eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 minval.1
@@ -76,7 +76,7 @@ EXPECTED = {
     "FT603": """
         reshape_flat reshape_flat_composed
         reshape_merge_dims
-        scalar_max_shift self_cshift_composed self_eoshift
+        norm2.2 norm2_bare.2 scalar_max_shift self_cshift_composed self_eoshift
     """,
 }
 CODE = {name: code for code, names in EXPECTED.items() for name in names.split()}

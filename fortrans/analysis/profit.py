@@ -121,6 +121,8 @@ def check(site: Assignment, target: str) -> None:
     several = column_sums(site.rhs)
     if several is not None and (site.scope.constant(rows(several)) or SHORTEST) >= SHORTEST:
         return
+    if any(x.intrinsic.name == "norm2" and (_dim(x) or 1) > 1 and rank(x) for x in found):
+        raise Refusal("FT603", "NORM2 along a row walks memory across, which the library does as well")
     if made or any(map(takes_packed, costly)):
         return
     if any(_searches_composed(x) for x in found):

@@ -114,7 +114,7 @@ class Expressions:
         if kind == "l":
             rules += [self._compare] * 2 + [self._logical]
         if kind != "c":
-            rules += [self._reduction] * 3
+            rules += [self._reduction] * 3 + [self._multiplied]
         value = self.random.choice(rules)(kind, shape, depth)
         return value or self._leaf(kind, shape)
 
@@ -442,6 +442,27 @@ class Expressions:
             elif self._chance(0.4):
                 extra = f", back={self._scalar('l').text}"
         return Value(f"{name}({array.text}{value}{where}{extra})", 5)
+
+    def _multiplied(self, kind: str, shape: Shape, depth: int) -> Value | None:
+        """DOT_PRODUCT or MATMUL, of reals only whole numbers: no order of a sum can be told from those."""
+        if len(shape) > 2 or kind == "z8":
+            return None
+        extent = self.random.choice([0, 1, 2, 3, 5, 9])
+        cut = self.random.randint(0, 1) if len(shape) == 1 else len(shape) // 2
+        one, two = (
+            self._factor(kind, part, depth - 1) for part in ((*shape[:cut], extent), (extent, *shape[cut:]))
+        )
+        if kind in _ORDER and not one.text.startswith(_CONVERT[kind][:4]):
+            two = Value(_CONVERT[kind].format(two.text), two.bound)
+        name = "matmul" if shape else "dot_product"
+        bound = 1.0 if kind == "l" else max(extent, 1) * one.bound * two.bound
+        return Value(f"{name}({one.text}, {two.text})", bound)
+
+    def _factor(self, kind: str, shape: Shape, depth: int) -> Value:
+        if kind == "l":
+            return self.expression("l", shape, depth)
+        value = self._small("i4", self.expression("i4", shape, depth), 160.0)
+        return Value(_CONVERT[kind].format(value.text), value.bound) if self._chance(0.6) else value
 
     def _reduction(self, kind: str, shape: Shape, depth: int) -> Value | None:
         if len(shape) > 2:

@@ -27,7 +27,8 @@ EXPECTED = {
     "FT101": """
         all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count
         eoshift_array eoshift_array_bare.2 eoshift_array_boundary eoshift_boundary
-        norm2.1 covariance matmul_bias matmul_relu matmul_transposed_bias matvec_bare matvec_bias self_accumulate
+        norm2.1
+        covariance matmul_bias matmul_relu matmul_transposed_bias matvec_bare matvec_bias self_accumulate
         count_composed cshift_composed cshift_rank1_composed distances divide eoshift_composed
         eoshift_rank1_composed five_points five_points_allocatable five_points_ends five_points_explicit
         findloc_axial_composed findloc_whole flux maxloc_axial.2 maxloc_whole_composed

@@ -52,7 +52,7 @@ EXPECTED = {
         scalar_quadratic scalar_ring scalar_sum_shift
     """,
     "FT104": """
-        append pointer_elementwise
+        append pointer_elementwise pointer_elementwise_2d
         self_cshift_2d self_cshift_allocatable self_outer self_pointer
     """,
     "FT110": """

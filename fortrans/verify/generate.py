@@ -132,12 +132,15 @@ class _Writer:
             ["plain"] * 8
             + ["scalar"] * 3
             + ["allocate"] * 4
+            + ["source"] * 2
             + ["if", "if", "block if", "do", "joined", "label", "count", "where"]
         ):
             case "scalar":
                 return self._scalar(indent)
             case "allocate":
                 return self._reallocation(indent)
+            case "source":
+                return self._source(indent)
             case "if":
                 condition = self.make.condition()
                 text, target = self._assignment()
@@ -220,6 +223,32 @@ class _Writer:
         lower = tuple(1 if extent == 0 else low for low, extent in zip(lower, shape))
         self.variables[index] = changed = replace(variable, extents=shape, lower=lower)
         return wrapped(f"{variable.name} = {right}", indent) + self._show(changed, indent)
+
+    def _source(self, indent: str) -> str:
+        """ALLOCATE with a SOURCE= of the variable's own type, bounds and STAT= now and then."""
+        # gfortran 12 fails on characters here ("internal compiler error: in gfc_get_expr_charlen").
+        able = [k for k, v in enumerate(self.variables) if v.allocatable and v.type != "c"]
+        index = self.random.choice(able)
+        variable = self.variables[index]
+        shape: Shape = tuple(self.random.choice([0, 1, 2, 2, 3, 3, 4]) for _ in range(variable.rank))
+        freed = f"{indent}deallocate ({variable.name})\n" if variable.extents is not None else ""
+        # The source may not read what is allocated.
+        self.variables[index] = replace(variable, extents=None)
+        self.make.begin(None, shape)
+        source = self.make.expression(variable.type, shape, self._depth()).text
+        lower, written = (1,) * variable.rank, variable.name
+        given = self.random.random() < 0.5
+        if given:
+            lower = tuple(1 if n == 0 else self.random.choice([1, 0, -2]) for n in shape)
+            pairs = zip(lower, shape, strict=True)
+            written += f"({', '.join(f'{low}:{low + extent - 1}' for low, extent in pairs)})"
+        else:
+            # A whole variable as the source gives its bounds, which are not known here.
+            source = f"({source})"
+        status = ", stat=i" if self.random.random() < 0.3 else ""
+        self.variables[index] = changed = replace(variable, extents=shape, lower=lower)
+        allocated = wrapped(f"allocate ({written}, source={source}{status})", indent)
+        return freed + allocated + self._show(changed, indent)
 
     def _loop(self, indent: str) -> str:
         last = self.random.randint(2, 3)

@@ -88,5 +88,7 @@ def _marked(text: str, origin: Origin) -> str:
 
 
 def _marker(origin: Origin, like: str) -> str:
-    file = origin[0].replace("\\", "\\\\").replace('"', '\\"')
+    # A marker is one line, whatever the file is called.
+    file = "".join(letter if letter.isprintable() else "?" for letter in origin[0])
+    file = file.replace("\\", "\\\\").replace('"', '\\"')
     return f'# {origin[1]} "{file}"' + ("\r\n" if like.endswith("\r\n") else "\n")

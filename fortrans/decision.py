@@ -168,11 +168,20 @@ def _composed(
         assert site is not None
     fresh.reserve(words)
     site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
-    if not options.all:
+    itself = profit.of_itself(site)
+    if not options.all and not itself:
         profit.check(site, options.target)
-        site = locating.sparing(site) if options.target == "gfortran" else site
-    plan = compose(site, fresh, options)
-    if not options.all:
+    if not options.all and options.target == "gfortran":
+        site = locating.sparing(site)
+    try:
+        plan = compose(site, fresh, options)
+    except Refusal:
+        if itself and not options.all:
+            profit.check(site, options.target)
+        raise
+    if not options.all and not (plan.form and profit.pays_in_place(site, plan.form, options.target)):
+        if itself:
+            profit.check(site, options.target)
         profit.check_plan(site, plan.code, plan.maybe, plan.tested, options.target)
     return site, plan
 
@@ -211,12 +220,19 @@ def _condition(
 def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool:
     """False for a scalar assignment without transformational references.
 
-    Raises Refusal (FT601) for an array assignment without: what that one computes need not be read,
-    and most array statements are of this kind.
+    Raises Refusal (FT601) for an array assignment without, unless the array is read on the right with
+    other subscripts: what that one computes need not be read, and most array statements are of this kind.
     """
     from fortrans.analysis.profit import elementwise
     from fortrans.analysis.storing import may_store_elsewhere
-    from fortrans.frontend.candidates import allowed, builds, readable, sides, transforms
+    from fortrans.frontend.candidates import (
+        allowed,
+        builds,
+        readable,
+        reads_elsewhere,
+        sides,
+        transforms,
+    )
     from fortrans.frontend.expressions import convert
     from fortrans.frontend.lift import lift_target
     from fortrans.frontend.parse import expression
@@ -233,7 +249,7 @@ def _worth_reading(executable: Executable, scopes: Scopes, fresh: Fresh) -> bool
     if isinstance(target, Scalar):
         return False
     allowed(executable)
-    if may_store_elsewhere(target, words(right), scopes.at(executable)):
+    if reads_elsewhere(left, right) or may_store_elsewhere(target, words(right), scopes.at(executable)):
         return True
     raise elementwise()
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"FT102": "Scalar assignment to", "FT110": "Allocation of"}
+IN_PLACE = frozenset({"FT111", "FT112", "FT113", "FT114"})
+"""Codes of assignments to what they read, of which the plan says how they are done."""
 
 
 def missed(program: Program, place: Place, refusal: Refusal) -> Remark:
@@ -73,7 +75,9 @@ def _notes(plan: Plan) -> str:
     notes = []
     if plan.arms:
         notes.append(f"for {plan.arms} values of DIM" if plan.arms > 1 else "for one value of DIM")
-    if plan.because:
+    if plan.because and plan.code in IN_PLACE:
+        notes.append(plan.because)
+    elif plan.because:
         where = " where their addresses overlap" if plan.tested else ""
         notes.append(f"through a temporary{where}, since {plan.because}")
     if plan.temporaries:

@@ -1,7 +1,8 @@
 """Runs an emitted plan (``ir/nest.py``) on NumPy arrays, so that lowering can be tested without a compiler.
 
-An element out of bounds raises IndexError, one that was never defined ValueError, and the
-iterations of a DO CONCURRENT run in random order.
+An element out of bounds raises IndexError, one that was never defined ValueError.  The iterations of
+a DO CONCURRENT run in random order, and when one touches an element that another defines, that is a
+ValueError too (11.1.7.5).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from invariants import designators
 from numpy_intrinsics import objects
 from oracle import UNSET, Bounded, Unset, evaluate, picked
 
@@ -45,10 +47,32 @@ def run(
     _Run(random.Random(seed), dict(types or {})).block(stmts, environment)
 
 
+class _Touched:
+    """Which iteration of a DO CONCURRENT read or defined which element, by its address."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+        self.read: dict[int, set[int]] = {}
+        self.written: dict[int, int] = {}
+
+    def reads(self, place: int) -> None:
+        if self.written.get(place, self.turn) != self.turn:
+            raise ValueError("an iteration of a DO CONCURRENT reads what another defines")
+        self.read.setdefault(place, set()).add(self.turn)
+
+    def writes(self, place: int) -> None:
+        if self.written.get(place, self.turn) != self.turn:
+            raise ValueError("two iterations of a DO CONCURRENT define one element")
+        if self.read.get(place, set()) - {self.turn}:
+            raise ValueError("an iteration of a DO CONCURRENT defines what another reads")
+        self.written[place] = self.turn
+
+
 class _Run:
     def __init__(self, order: random.Random, types: dict[str, str]) -> None:
         self.order = order
         self.types = types
+        self.touched: list[_Touched] = []
 
     def block(self, stmts: Sequence[Stmt], env: Environment) -> None:
         for stmt in stmts:
@@ -57,6 +81,9 @@ class _Run:
     def one(self, stmt: Stmt, env: Environment) -> None:
         match stmt:
             case Store(target, value):
+                if self.touched:
+                    self.reads(value, env)
+                    self.writes(target, env)
                 result = evaluate(value, env)
                 plain = result.data.copy() if isinstance(result, Bounded) else result
                 _store(target, plain, env, self.type(target))
@@ -92,6 +119,20 @@ class _Run:
             case CallStmt(name, args):
                 env[name](*(evaluate(x, env) for x in args))
 
+    def reads(self, value: Expr, env: Environment) -> None:
+        for x in designators(value):
+            if (place := _place(x, env)) is not None:
+                for touched in self.touched:
+                    touched.reads(place)
+
+    def writes(self, target: Expr, env: Environment) -> None:
+        if isinstance(target, Ref):
+            for subscript in target.subscripts:
+                self.reads(subscript, env)
+        if (place := _place(target, env)) is not None:
+            for touched in self.touched:
+                touched.writes(place)
+
     def type(self, target: Expr) -> str:
         """The type of a whole variable; of a component it is that of its root."""
         match target:
@@ -109,14 +150,21 @@ class _Run:
         hidden = env.get(loop.index, UNSET)
         if loop.concurrent:
             self.order.shuffle(turns)
+            self.touched.append(_Touched())
+        own = self.touched[-1] if loop.concurrent else None
         try:
             for turn in turns:
+                if own is not None:
+                    own.turn = turn
                 env[loop.index] = turn
                 self.block(loop.body, env)
         except _Left:
             if loop.concurrent:
                 raise ValueError("EXIT leaves a DO CONCURRENT") from None
             return
+        finally:
+            if own is not None:
+                self.touched.pop()
         env[loop.index] = hidden if loop.concurrent else first + step * len(turns)
 
     def scope(self, declarations: Sequence[Declaration], body: Sequence[Stmt], env: Environment) -> None:
@@ -145,6 +193,19 @@ def _unset(extents: Sequence[int], lower: Sequence[int] | None, type: str = "") 
     data = np.empty(tuple(extents), dtype=object)
     data.fill(UNSET)
     return Bounded(data, tuple(lower) if lower else (1,) * len(extents), type)
+
+
+def _place(designator: Expr, env: Environment) -> int | None:
+    """The address of an array element; None for whatever else is designated."""
+    if not isinstance(designator, Ref) or any(isinstance(x, Range) for x in designator.subscripts):
+        return None
+    array = evaluate(designator.base, env)
+    at = [evaluate(x, env) for x in designator.subscripts]
+    if not isinstance(array, Bounded) or any(np.ndim(x) or isinstance(x, Bounded) for x in at):
+        return None
+    data = array.data
+    steps = zip(array.position(at), data.strides, strict=True)
+    return int(data.__array_interface__["data"][0] + sum(k * step for k, step in steps))
 
 
 def _holder(target: Expr, env: Environment) -> tuple[Any, str]:

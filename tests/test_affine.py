@@ -7,7 +7,7 @@ import random
 import pytest
 from arithmetic import drawn, value
 
-from fortrans.ir.expr import Call, Expr, Name, Op, integer, mul
+from fortrans.ir.expr import Call, Expr, Name, Op, constant, integer, mul, names
 from fortrans.polyhedral.affine import Facts, affine
 from fortrans.polyhedral.domain import Constraint, flattened, rectangular
 from fortrans.polyhedral.forms import (
@@ -107,3 +107,10 @@ def test_products_with_an_index_are_not_quasi_affine() -> None:
 def test_a_vector_subscript_is_no_arithmetic() -> None:
     with pytest.raises(NotAffine):
         affine(Call("idx", (COUNTER,), user=True), INDICES, Facts())
+
+
+def test_a_named_constant_with_the_name_of_an_index_is_no_constant() -> None:
+    facts = Facts(value=lambda expr: 3 if names(expr) == {"i"} else constant(expr))
+    assert affine(COUNTER, INDICES, facts) == of_atom(COUNTER)
+    assert affine(Op("-", (COUNTER, integer(1))), INDICES, facts) == of_atom(COUNTER).plus(-1)
+    assert affine(Op("-", (COUNTER, integer(1))), frozenset(), facts).value == 3

@@ -59,7 +59,7 @@ EXPECTED = {
         allocate_source allocate_source_2d
     """,
     "FT601": """
-        elementwise elementwise_allocatable self_halves self_prefix self_reverse self_shift
+        elementwise elementwise_allocatable self_prefix
         self_smooth
     """,
     "FT602": """

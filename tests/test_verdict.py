@@ -141,7 +141,7 @@ TABLE = [
         "j=6;i=4",
         "i;j",
         ["modulo(j-1+6*(i-1),4)+1;(j-1+6*(i-1))/4+1"],
-        "strip",
+        "temporary",
         {},
     ),
     ("a(:,1) = sum(a,dim=2)", "i=n", "i;1", ["i;k all k=m"], "identity", {}),

@@ -19,12 +19,14 @@ from fortrans.ir.arrays import (
     Implied,
     Scalar,
     Section,
+    base_name,
     element,
     probe,
     rank,
 )
 from fortrans.ir.expr import Call, Op, constant, names, walk
 from fortrans.ir.sites import Assignment, Condition, Decision, Leaf, Test
+from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 
 REDUCTIONS = frozenset(
@@ -224,6 +226,29 @@ def _dim(apply: Apply) -> int | None:
 
 def _nested(apply: Apply) -> bool:
     return any(True for x in apply.args.values() for _ in _applies(x))
+
+
+def of_itself(site: Assignment) -> bool:
+    """Whether the array that is assigned is named on the right: the way it is done decides profit."""
+    return isinstance(site.lhs, Section) and base_name(site.lhs.base) in names(as_source(site.rhs))
+
+
+# Where nothing is composed, a temporary saved pays; an order alone does not, gfortran finds it too.
+_ALWAYS = frozenset({"apart", "guard", "reversed", "transposed"})
+# With a library call saved as well, an order or a few elements kept pay too.
+_COMPOSED = frozenset({"order", "element", "rows"})
+_MOVERS = SHIFTS | {"spread", "transpose"}
+
+
+def pays_in_place(site: Assignment, form: str, target: str) -> bool:
+    """Whether an assignment of an array from itself pays in this form; by measurement (EMISSION)."""
+    applies = work(site.rhs).applies
+    moves = all(apply.intrinsic.name in _MOVERS for apply in applies)
+    if target != "gfortran":
+        return form in ("element", "reversed") and moves
+    if form in _ALWAYS:
+        return moves
+    return form in _COMPOSED and moves and any(map(_costly, applies))
 
 
 def check_plan(site: Assignment, code: str, maybe: bool, tested: bool, target: str) -> None:

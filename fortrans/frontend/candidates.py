@@ -89,6 +89,21 @@ def builds(text: str) -> bool:
     return "[" in text or "(/" in text
 
 
+def reads_elsewhere(left: str, right: str) -> bool:
+    """Whether the right side has the array of the left one by other subscripts, as far as text tells."""
+    designator = re.sub(r"\s+", "", left).lower()
+    name = re.match(r"\w+", designator)
+    rest = re.sub(r"\s+", "", right).lower()
+    if name is None:
+        return False
+    for found in re.finditer(rf"(?<![\w%]){name[0]}(?!\w)", rest):
+        at = found.start()
+        after = rest[at + len(designator) : at + len(designator) + 1]
+        if not rest.startswith(designator, at) or after in ("(", "%"):
+            return True
+    return False
+
+
 def sides(text: str) -> tuple[str, str]:
     """The two sides of an assignment: split at the first ``=`` outside parentheses."""
     depth = 0

@@ -91,16 +91,13 @@ class Facts:
             case Name(id) if id in self.ranges:
                 return self.ranges[id]
             case Call("modulo", (_, divisor), user=False) if phase == "parameter":
+                # Facts about remainders say nothing of what divides; they would go round in circles.
+                plain = replace(self, natural=tuple(x for x in self.natural if not _remainder(x)))
                 try:
-                    by = affine(divisor, frozenset(), self)
+                    by = affine(divisor, frozenset(), plain)
                 except NotAffine:
                     return None, None
-                if by.terms and not any(isinstance(x, Call) and x.name == "modulo" for x in by.atoms()):
-                    if not self.holds(by.plus(-1)):
-                        return None, None
-                elif (by.value or 0) < 1:
-                    return None, None
-                return Affine(), by.plus(-1)
+                return (Affine(), by.plus(-1)) if plain.holds(by.plus(-1)) else (None, None)
             case _:
                 return None, None
 
@@ -151,15 +148,19 @@ class Facts:
         return replace(self, ranges={**self.ranges, **ranges})
 
 
+def _remainder(form: Affine) -> bool:
+    return any(isinstance(x, Call) and x.name == "modulo" for x in form.atoms())
+
+
 # ---- reading expressions ----------------------------------------------------------------------
 
 
 def affine(expr: Expr, indices: Index, facts: Facts) -> Affine:
     """The quasi-affine form of an integer expression.  Raises NotAffine."""
-    index = isinstance(expr, Name) and expr.id in indices
-    if not index and (known := facts.value(expr)) is not None:
-        return Affine((), known)
     moving = bool(names(expr) & indices)
+    # A named constant may have the name of an index.
+    if not moving and (known := facts.value(expr)) is not None:
+        return Affine((), known)
     try:
         return _read(expr, indices, facts)
     except NotAffine:
@@ -194,9 +195,24 @@ def _read(expr: Expr, indices: Index, facts: Facts) -> Affine:
             return form - times(_quotient(form, by, facts), by)
         case Call("modulo", (x, y), user=False):
             return _modulo(go(x), go(y), facts)
+        case Call("int", (x, *_), user=False) if _whole(x):
+            return go(x)
         case Call("max" | "min" as name, args, user=False) if len(args) > 1:
             return _extreme(name, [go(x) for x in args], facts)
     raise NotAffine("no arithmetic")
+
+
+def _whole(expr: Expr) -> bool:
+    """Whether an expression is surely an integer, whatever its names are."""
+    match expr:
+        case Literal(text):
+            return text.isdigit()
+        case Op("+" | "-" | "*" | "/" | "()", args):
+            return all(map(_whole, args))
+        case Call("size" | "lbound" | "ubound" | "len" | "int", _, user=False):
+            return True
+        case _:
+            return False
 
 
 def _quotient(form: Affine, by: Affine, facts: Facts) -> Affine:

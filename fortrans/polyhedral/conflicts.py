@@ -130,7 +130,8 @@ def context(nest: Nest) -> tuple[Facts, dict[Atom, Affine]]:
         except NotAffine:
             continue
         difference = reduced(difference, solved)
-        for atom, weight in difference.terms:
+        # Sizes give way to names.
+        for atom, weight in sorted(difference.terms, key=lambda term: not isinstance(term[0], Call)):
             if abs(weight) == 1 and not isinstance(atom, Floor | Product):
                 others = weighted([t for t in difference.terms if t[0] != atom], difference.constant)
                 form = others.scaled(-weight)

@@ -70,14 +70,14 @@ class _Text:
                 return f"({self.value(x)} {op} {self.value(y)})"
             case Op("*", (x, y)):
                 for a, b in ((x, y), (y, x)):
-                    if (factor := self.facts.value(a)) is not None:
+                    if (factor := self._constant(a)) is not None:
                         return f"({factor}*{self.value(b)})"
-            case Op("/", (x, y)) if by := self.facts.value(y):
+            case Op("/", (x, y)) if by := self._constant(y):
                 return self._truncated(self.value(x), by)
-            case Call("mod", (x, y), user=False) if by := self.facts.value(y):
+            case Call("mod", (x, y), user=False) if by := self._constant(y):
                 dividend = self.value(x)
                 return f"({dividend} - {by}*{self._truncated(dividend, by)})"
-            case Call("modulo", (x, y), user=False) if by := self.facts.value(y):
+            case Call("modulo", (x, y), user=False) if by := self._constant(y):
                 dividend = self.value(x)
                 sign = "" if by > 0 else "-"
                 return f"({dividend} + {-by}*floor({sign}{dividend}/{abs(by)}))"
@@ -91,6 +91,10 @@ class _Text:
         if names(expr) & self.indices:
             raise NotAffine("no arithmetic")
         return self._parameter(expr)
+
+    def _constant(self, expr: Expr) -> int | None:
+        """The value of a constant; a named one may have the name of an index."""
+        return None if names(expr) & self.indices else self.facts.value(expr)
 
     def _truncated(self, dividend: str, by: int) -> str:
         local, size = self._local(), abs(by)

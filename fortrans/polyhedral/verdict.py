@@ -279,6 +279,9 @@ def _strip(nest: Nest, conflicts: Sequence[Conflicts]) -> Verdict | None:
         lags = [x.lag(equal, loops[depth], sign) for x in conflicts]
         known = [x for x in lags if x is not None]
         if len(known) == len(lags) and max(known) <= most:
+            extent = nest.facts.value(nest.loops[depth][1])
+            if extent is not None and extent < 2 * (max(known) + 1):
+                return None
             steps = tuple((name, sign if k == depth else 0) for k, name in enumerate(loops))
             return Verdict(Kind.BUFFERED, steps, depth=depth, lag=max(known))
     return None

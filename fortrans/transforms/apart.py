@@ -43,6 +43,7 @@ from fortrans.ir.leaves import leaves, with_leaves
 from fortrans.ir.nest import Block, Declaration, If, Loop, Stmt, Store, Use
 from fortrans.ir.symbols import LOGICAL, Type
 from fortrans.ir.written import as_source
+from fortrans.transforms.overlapping import needs_temporary
 from fortrans.transforms.pieces import Piece
 from fortrans.transforms.storage import element_bytes
 
@@ -125,7 +126,7 @@ def in_place_when_apart(composition: Composition, target: Section, value: Array)
 
 def _in_place(composition: Composition, target: Section, value: Array) -> bool:
     maybe = composition.maybe
-    reason = composition.needs_temporary(target, value)
+    reason = needs_temporary(composition, target, value)
     composition.maybe = maybe
     return reason is None
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from fortrans.analysis.alias import Alias
 from fortrans.analysis.matmul import is_product
-from fortrans.analysis.overlap import conflict, function_may_read, reads_target
+from fortrans.analysis.overlap import function_may_read, reads_target
 from fortrans.intrinsics import fresh_indices
 from fortrans.intrinsics.constructor import fillable
 from fortrans.ir.arrays import (
@@ -18,7 +17,6 @@ from fortrans.ir.arrays import (
     Section,
     Triplet,
     element,
-    path_name,
     probe,
     rank,
     shape,
@@ -29,7 +27,6 @@ from fortrans.ir.expr import (
     Locate,
     Name,
     Reduce,
-    Ref,
     Shape,
 )
 from fortrans.ir.fresh import Fresh
@@ -45,17 +42,17 @@ from fortrans.transforms.allocate import allocated
 from fortrans.transforms.apart import in_place_when_apart
 from fortrans.transforms.captures import Captures
 from fortrans.transforms.conform import conform
+from fortrans.transforms.inplace import in_place
 from fortrans.transforms.keep import accumulates, described, has_rule, keep
 from fortrans.transforms.lower import Lowering
 from fortrans.transforms.operands import evaluated
+from fortrans.transforms.overlapping import needs_temporary
 from fortrans.transforms.pieces import Piece, Put, Span, declarable
 from fortrans.transforms.plan import (
     Plan,
     as_written,
     capital,
-    conflict_in_subscripts,
     is_told,
-    mentions,
     planned,
     root,
     same_type,
@@ -69,6 +66,20 @@ from fortrans.transforms.storage import Stack
 
 HIGHEST_RANK = 15
 _DEFAULTS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Loops, the element they store and its value; ``before`` is done first.
+
+    ``direct``: a reduction may accumulate in the element that is stored.
+    """
+
+    loops: tuple[Span, ...]
+    inside: Expr
+    value: Expr
+    before: Piece
+    direct: bool = False
 
 
 @dataclass(slots=True)
@@ -112,21 +123,48 @@ class Composition:
         if rows and filling != value and isinstance(target, Section) and _multiplies(target, value):
             assert isinstance(value, Apply)
             return multiply(self, target, value)
+        opened = self.opened(target, value, rows, filling, first)
+        captured, loops, inside, what = self.captures.take(opened.loops, opened.inside, opened.value)
+        lowering = Lowering(self.fresh, self.captures.facts)
+        put = Put(inside, opened.direct)
+        nest = lowering.build(loops, canonical(what), put)
+        return opened.before + captured + nest
+
+    def opened(
+        self,
+        target: Section | Scalar,
+        value: Array,
+        rows: bool = False,
+        filling: Array | None = None,
+        first: Expr = ONE,
+        lend: bool = True,
+    ) -> Opened:
+        """``target = value`` as loops around an element, before anything is lowered; see ``store``.
+
+        ``lend``: with ``rows``, what must be kept may be kept in the target.
+        """
         loops = self._loops(target, value, first)
         index = tuple(Name(span.index) for span in reversed(loops))
         inside = element(target, index)
         what = element(value, index if rank(value) else ())
         direct = rows and same_type(target.type, value.type)
         # A reduction takes the target for its own accumulators: nothing else may be there meanwhile.
-        spare = rows and not isinstance(what, Reduce | Locate)
+        spare = rows and lend and not isinstance(what, Reduce | Locate)
         into = target if spare and isinstance(target, Section) else None
         before, what = self._kept(what, index, direct, filling, into)
         declared = tuple(Declaration(span.index, INTEGER) for span in reversed(loops))
-        captured, loops, inside, what = self.captures.take(loops, inside, what)
-        lowering = Lowering(self.fresh, self.captures.facts)
-        put = Put(inside, direct)
-        nest = lowering.build(loops, canonical(what), put)
-        return Piece(declared) + before + captured + nest
+        return Opened(loops, inside, what, Piece(declared) + before, direct)
+
+    def trial(self) -> Composition:
+        """Another that knows what this one knows, and may be thrown away."""
+        return replace(
+            self,
+            captures=self.captures.copy(),
+            stack=replace(self.stack),
+            made=dict(self.made),
+            temporaries=list(self.temporaries),
+            kept=list(self.kept),
+        )
 
     def sequence(
         self,
@@ -283,7 +321,12 @@ class Composition:
                 body, because = construct.assigned(self, target, whole)
             return self._planned(captured + body, "FT104" if because else "FT101", because)
         code, because = "FT101", ""
-        reason = self.needs_temporary(target, value)
+        reason = needs_temporary(self, target, value)
+        done = None if reason is None or self.site.reallocates else in_place(self, target, value)
+        if done is not None:
+            trial, placed = done
+            plan = trial._planned(captured + placed.body, placed.code, placed.how)
+            return replace(plan, form=placed.form)
         if reason is None:
             body = self.room(target, shape(value)) + self.store(target, value, rows=self.clear(target, value))
         else:
@@ -302,19 +345,8 @@ class Composition:
             self.site.scope, piece, code, because, self.temporaries, self.kept, self.maybe, self.tested
         )
 
-    def _dry(self, target: Section, value: Array) -> tuple[Expr, Expr, frozenset[str], Composition]:
-        """Target and value as ``store`` would have them, on a copy that is thrown away."""
-        trial = Composition(self.site, self.captures.copy(), made=dict(self.made))
-        loops = trial._loops(target, value)
-        index = tuple(Name(span.index) for span in reversed(loops))
-        inside = element(target, index)
-        what = element(value, index if rank(value) else ())
-        order = tuple(span.index for span in loops)
-        direct = same_type(target.type, value.type) and trial.clear(target, value)
-        _, what = trial._kept(what, index, direct)
-        return inside, what, frozenset(order), trial
-
-    def _reads(self, target: Section, value: Array) -> bool:
+    def reads(self, target: Section, value: Array) -> bool:
+        """Whether the value reads what may be the target."""
         index = probe(target)
         what = element(value, index if rank(value) else ())
         return reads_target(element(target, index), what, self.site.scope, frozenset(self.own))
@@ -345,33 +377,7 @@ class Composition:
     def clear(self, target: Section, value: Array) -> bool:
         """Whether nothing that the value needs reads the target, so that it may hold what is half done."""
         seen = function_may_read(element(target, probe(target)), as_source(value), self.site.scope)
-        return seen is None and not self._reads(target, value)
-
-    def needs_temporary(self, target: Section, value: Array) -> str | None:
-        """Why the value must be complete before the first element is stored; None when it need not."""
-        inside, what, loops, trial = self._dry(target, value)
-        own = frozenset(trial.own)
-        scope = self.site.scope
-        if isinstance(inside, Ref) and conflict_in_subscripts(inside, scope, own):
-            raise Refusal("FT301", "Subscripts of the left-hand side may change while it is stored")
-        if self.site.reallocates and (
-            self._reads(target, value) or mentions(value, target, scope)
-        ):
-            return f"'{path_name(target.base)}' is read on the right and may be reallocated"
-        if self.site.reallocates:
-            # What is kept is computed after the left side was reallocated.
-            function = function_may_read(inside, as_source(value), scope)
-            if function is not None:
-                return f"function '{function}' may read '{path_name(target.base)}'"
-        found = conflict(inside, what, loops, scope, own)
-        if found is not None:
-            if found.alias is Alias.MAYBE:
-                self.maybe = True
-                return f"'{path_name(found.read)}' may be the same storage as '{path_name(target.base)}'"
-            return f"'{path_name(found.read)}' is read elsewhere than where it is stored"
-        if (function := function_may_read(inside, what, scope)) is not None:
-            return f"function '{function}' may read '{path_name(target.base)}'"
-        return None
+        return seen is None and not self.reads(target, value)
 
 
 def _multiplies(target: Section, value: Array) -> bool:

@@ -81,6 +81,8 @@ class Lowering:
         if not loops:
             return Piece(*sink(value))
         span, *rest = loops
+        if span.before is not None:
+            return span.before + self.build((replace(span, before=None), *rest), value, sink, turns)
         if rest:
             inner = self.build(tuple(rest), value, sink, turns)
             return Piece((), (span.loop(inner.body),))
@@ -289,7 +291,8 @@ class Lowering:
         below = replace(span, last=upper_end(span.last, where.at, self.facts))
         above = replace(span, first=lower_end(span.first, where.at, self.facts))
         piece = Piece()
-        for part, holds in ((below, where.below), (above, not where.below)):
+        parts = [(below, where.below), (above, not where.below)]
+        for part, holds in reversed(parts) if span.backward else parts:
             inner = resolve(value, where.test, holds)
             if _empty(part):
                 continue

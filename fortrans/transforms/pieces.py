@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fortrans.ir.expr import Expr, Literal
+from fortrans.ir.expr import Expr, Literal, integer
 from fortrans.ir.nest import Block, Declaration, Exit, If, Loop, Stmt, Store
 from fortrans.ir.symbols import Type
 from fortrans.remarks import Refusal
@@ -12,16 +12,23 @@ from fortrans.remarks import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A loop to be opened: ``index`` from ``first`` to ``last``."""
+    """A loop to be opened: ``index`` from ``first`` to ``last``.
+
+    ``backward``: it runs from ``last`` to ``first``.  ``before`` is done each time it is about to start.
+    """
 
     index: str
     first: Expr
     last: Expr
     concurrent: bool = True
     step: Expr | None = None
+    backward: bool = False
+    before: Piece | None = None
 
     def loop(self, body: tuple[Stmt, ...]) -> Loop:
         """The loop around ``body``."""
+        if self.backward:
+            return Loop(self.index, self.last, self.first, body, False, integer(-1))
         return Loop(self.index, self.first, self.last, body, self.concurrent, self.step)
 
 

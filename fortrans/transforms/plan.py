@@ -41,8 +41,9 @@ class Plan:
     """What replaces the statement, and what the remark says of it.
 
     ``maybe``: the temporary is for two names that may be one storage (pointers), not for overlap
-    that is there.  ``tested``: it is there for the case only that addresses overlap when the
-    program runs.  ``test`` is what is left of a condition, once ``body`` (one BLOCK) has run.
+    that is there.  ``form``: how an array is assigned from itself.  ``tested``: it is there for the
+    case only that addresses overlap when the program runs.  ``test`` is what is left of a condition,
+    once ``body`` (one BLOCK) has run.
     ``arms``: how many values of a DIM argument have a nest each.
     """
 
@@ -53,6 +54,7 @@ class Plan:
     because: str = ""
     maybe: bool = False
     tested: bool = False
+    form: str = ""
     test: Expr | None = None
     arms: int = 0
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from fortrans.verify.expressions import Expressions
+from fortrans.verify.itself import Itself
 from fortrans.verify.variables import DECLARED, Shape, Variable, initial_variables
 
 _SUPPORT = """\
@@ -133,10 +134,16 @@ class _Writer:
             + ["scalar"] * 3
             + ["allocate"] * 4
             + ["source"] * 2
+            + ["itself"] * 4
             + ["if", "if", "block if", "do", "joined", "label", "count", "where"]
         ):
             case "scalar":
                 return self._scalar(indent)
+            case "itself":
+                variable = self._target()
+                left, shape = self.make.definable(variable)
+                value = Itself(self.random, self.make.sections).value(variable, left, shape)
+                return wrapped(f"{left} = {value}", indent) + self._show(variable, indent)
             case "allocate":
                 return self._reallocation(indent)
             case "source":

@@ -50,8 +50,8 @@ FAULTS = (
     ),
     (
         "transforms/lower.py",
-        "((below, where.below), (above, not where.below))",
-        "((below, where.below), (above, where.below))",
+        "[(below, where.below), (above, not where.below)]",
+        "[(below, where.below), (above, where.below)]",
     ),
     (
         "transforms/lower.py",

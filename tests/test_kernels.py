@@ -25,6 +25,7 @@ from fortrans.verify.kernels import (
 #: Code to kernels; `name.1` is the kernel whose placeholders, the type aside, have these values.
 EXPECTED = {
     "FT101": """
+        self_halves self_outer
         all_composed all_early all_never any_composed any_early any_never bias bias_exp centre count
         eoshift_array eoshift_array_bare.2 eoshift_array_boundary eoshift_boundary
         norm2.1
@@ -53,7 +54,19 @@ EXPECTED = {
     """,
     "FT104": """
         append pointer_elementwise pointer_elementwise_2d
-        self_cshift_2d self_cshift_allocatable self_outer self_pointer
+        self_cshift_2d self_pointer
+    """,
+    "FT111": """
+        self_eoshift
+    """,
+    "FT112": """
+        self_shift
+    """,
+    "FT113": """
+        self_cshift self_cshift_allocatable self_cshift_composed
+    """,
+    "FT114": """
+        self_reverse self_symmetric self_transpose
     """,
     "FT110": """
         allocate_source allocate_source_2d
@@ -71,13 +84,13 @@ EXPECTED = {
         unpack_field unpack_mask
         reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
         scalar_norm scalar_sum_product sum_exp
-        scalar_trace_transposed self_cshift self_scale self_symmetric self_transpose softmax_vector spread
+        scalar_trace_transposed self_scale softmax_vector spread
         sum_mask_array symmetric_part transpose_bare transpose_composed unit_vector
     """,
     "FT603": """
         reshape_flat reshape_flat_composed
         reshape_merge_dims
-        norm2.2 norm2_bare.2 scalar_max_shift self_cshift_composed self_eoshift
+        norm2.2 norm2_bare.2 scalar_max_shift
     """,
 }
 CODE = {name: code for code, names in EXPECTED.items() for name in names.split()}

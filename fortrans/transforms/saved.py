@@ -147,6 +147,7 @@ class _Save:
         type = declarable(work.target.type, "a saved element")
         place: Expr = Name(name)
         extents = tuple(add(sub(s.last, s.first), ONE) for s in reversed(self.dims))
+        _fixed(work, extents)
         room: tuple[Allocate, ...] = ()
         declared = scalar(work, name)
         if self.dims:
@@ -169,6 +170,13 @@ class _Save:
             return "one element"
         along = [f"dimension {self.work.dimension(s.index)}" for s in reversed(self.dims)]
         return f"{'some' if self.partial else 'the'} elements along {listed(along)}"
+
+
+def _fixed(work: Work, extents: tuple[Expr, ...]) -> None:
+    """Raise Refusal where a room would have another size in each iteration: it is made before the loops."""
+    loops = {span.index for span in work.opened.loops}
+    if any(names(extent) & loops for extent in extents):
+        raise Refusal("FT301", "How much is saved differs from iteration to iteration")
 
 
 def strip(work: Work) -> InPlace:
@@ -200,6 +208,7 @@ def _by_sections(work: Work) -> InPlace:
     name = local(work, "strip")
     type = declarable(work.target.type, "a strip of results")
     extents = tuple(s.last for s in reversed(inner)) + ((integer(lag + 1),) if lag else ())
+    _fixed(work, extents)
     stack = composition.stack.takes(
         type, extents, composition.captures.facts.value, composition.site.scope
     )

@@ -33,6 +33,13 @@ def test_special_values_print_the_same(number: int) -> None:
     assert finding.verdict is not Verdict.DIFFERENT, finding.detail
 
 
+def test_original_that_reads_what_it_never_set_is_unusable() -> None:
+    """gfortran 12 does so for `a = transpose(l1(3:1:-1, :))` with an allocatable `a`."""
+    text = "program p\ninteger, allocatable :: a(:)\nallocate (a(9))\nprint *, a, 1\nend program\n"
+    finding = examine(text, rewriter=lambda text: text.replace("1\n", "2\n"))
+    assert finding.verdict is Verdict.UNUSABLE and "every run" in finding.detail
+
+
 def test_special_programs_hold_what_they_should() -> None:
     programs = [special_values(seed) for seed in range(1, 121)]
     text = "\n".join("".join(program.statements) for program in programs)

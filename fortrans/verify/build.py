@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,7 +72,9 @@ def compiler_path(compiler: str) -> str:
     return found
 
 
-def _call(command: Sequence[str], folder: Path, timeout: float) -> Run:
+def _call(
+    command: Sequence[str], folder: Path, timeout: float, variables: Mapping[str, str] | None = None
+) -> Run:
     # A group of its own, so that a compiler's children end with it when time is up.
     process = subprocess.Popen(
         command,
@@ -81,7 +83,7 @@ def _call(command: Sequence[str], folder: Path, timeout: float) -> Run:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        env={**os.environ, "LC_ALL": "C", "GFORTRAN_UNBUFFERED_ALL": "0"},
+        env={**os.environ, "LC_ALL": "C", "GFORTRAN_UNBUFFERED_ALL": "0", **(variables or {})},
     )
     try:
         out, err = process.communicate(timeout=timeout)
@@ -151,6 +153,26 @@ def undefined(object: Path) -> frozenset[str]:
     return frozenset(line.split()[-1] for line in result.stdout.decode().splitlines() if line.strip())
 
 
-def run(executable: Path, arguments: Sequence[str] = (), timeout: float = 30.0) -> Run:
-    """Run a program in its folder, without input, stopped with its children after ``timeout``."""
-    return _call([str(executable), *arguments], executable.parent, timeout)
+def run(
+    executable: Path,
+    arguments: Sequence[str] = (),
+    timeout: float = 30.0,
+    variables: Mapping[str, str] | None = None,
+) -> Run:
+    """Run a program in its folder, without input, stopped with its children after ``timeout``.
+
+    ``variables`` are added to the environment.
+    """
+    return _call([str(executable), *arguments], executable.parent, timeout, variables)
+
+
+def steady(executable: Path, first: Run, times: int = 8) -> bool:
+    """Whether a program prints again what it printed in its ``first`` run, ``times`` times.
+
+    The heap is filled with another byte in each run (glibc's MALLOC_PERTURB_), so that a program
+    that reads what it never set, as some that gfortran miscompiles do, is told from others.
+    """
+    return all(
+        run(executable, variables={"MALLOC_PERTURB_": str(37 * k % 256)}) == first
+        for k in range(1, times + 1)
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fortrans.options import Options
 from fortrans.source import Source
-from fortrans.verify.build import BuildFailed, Run, build, compiler_path, run
+from fortrans.verify.build import BuildFailed, Run, build, compiler_path, run, steady
 from fortrans.verify.build import CompilerMissing as CompilerMissing
 from fortrans.verify.compare import difference
 from fortrans.verify.generate import Program, generate
@@ -29,7 +29,7 @@ Rewriter = Callable[[str], str]
 
 class Verdict(Enum):
     """SAME: both print the same.  UNUSABLE: the compiler fails on the original, or miscompiles it
-    as a second compiler tells.  DIFFERENT: the rewrite is wrong, or does not compile."""
+    as a second compiler or another run tells.  DIFFERENT: the rewrite is wrong, or does not compile."""
 
     SAME = "same"
     UNUSABLE = "unusable"
@@ -108,6 +108,8 @@ def examine(
         found = difference(before, after)
         if found is None:
             return Finding(Verdict.SAME)
+        if not steady(original.executable, before):
+            return Finding(Verdict.UNUSABLE, "the original prints other things in every run")
         second = referee and _referee(text, folder / "referee", referee)
         if second and _sides_with(after, before, second):
             return Finding(Verdict.UNUSABLE, f"'{referee}' agrees with the rewritten program")

@@ -18,11 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from remembered import compared
+
 from fortrans.options import Options
 from fortrans.remarks import Remark
 from fortrans.source import Source
 from fortrans.verify.build import CHECKED, OPTIMISED, BuildFailed
-from fortrans.verify.compare import compare
 from fortrans.verify.laws import line_ends, reported, stable, untouched
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -147,7 +148,7 @@ def differences(case: Case, source: Source, output: Source, levels: Sequence[Seq
     for level in levels:
         both = case.program(source), case.program(output)
         try:
-            result = compare(*both, flags=(*level, *flags(source.text)))
+            result = compared(*both, flags=(*level, *flags(source.text)))
         except BuildFailed as failed:
             problems.append(failed.messages)
             continue

@@ -21,7 +21,8 @@ class Options:
     there, as the compiler's -fstack-arrays has it.  ``realloc_lhs``: assignment (re)allocates its
     left side; without it the program is compiled with -fno-realloc-lhs.  ``line_markers``:
     compilers' messages name lines of the original.  ``strict``: a fault of the tool itself is
-    raised, not turned into a remark (for tests).
+    raised, not turned into a remark (for tests).  ``only``: the statements that may be rewritten, by
+    file and first line (0: the file's procedures may be repacked), to find the one to blame.
 
     ``repack``: pack assumed-shape dummy arguments that are not contiguous; ``innermost``: where
     their first dimension is not, ``whole``: wherever they are not, "": not at all.
@@ -44,6 +45,7 @@ class Options:
     realloc_lhs: bool = True
     line_markers: bool = False
     strict: bool = False
+    only: frozenset[tuple[str, int]] | None = None
     repack: str = ""
     repack_only: str = ""
     repack_when: str = "loop"

@@ -75,6 +75,9 @@ def rewrite_program(
 ) -> FileResult:
     """What becomes of one file; ``host`` is a file that includes it.  Raises InputError."""
     answers = list(answer_all(program, modules, options, host))
+    if options.only is not None:
+        path, chosen = program.source.path, options.only
+        answers = [answer for answer in answers if (path, answer.place.span.first) in chosen]
     passed = [answer for answer in answers if answer.passed]
     edits: list[Edit] = []
     if passed:
@@ -84,7 +87,8 @@ def rewrite_program(
         edits, refused = render_all(program, passed, style, options)
         answers = [refused.get(id(answer), answer) for answer in answers]
     remarks = [answer.remark for answer in answers]
-    if repacking.asked(program.source, options):
+    mine = options.only is None or (program.source.path, 0) in options.only
+    if mine and repacking.asked(program.source, options):
         repacking.repack(program, modules, options, host, edits, remarks)
         remarks.sort(key=lambda remark: remark.span.first)
     return FileResult(program.source, program.source.apply(edits, options.line_markers), tuple(remarks))

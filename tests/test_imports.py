@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "loops": ALL | {"pipeline", "decision", "outcome"},
     "project": ALL | {"pipeline", "batch"},
     "verify": ALL | {"pipeline", "batch", "project", "report"},
-    "cli": BASE | {"options", "pipeline", "batch", "loops", "project", "report", "fortrans"},
+    "cli": BASE | {"options", "pipeline", "batch", "loops", "project", "report", "verify", "fortrans"},
     "__main__": {"cli"},
     "fortrans": {"options", "pipeline", "remarks"},
 }

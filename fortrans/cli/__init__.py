@@ -18,6 +18,7 @@ from fortrans.cli.launch import launch
 from fortrans.cli.loops import export
 from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.cli.program import Program, complain
+from fortrans.cli.verify import verify
 from fortrans.options import Options
 from fortrans.project import depfile as dependencies
 from fortrans.project import files
@@ -43,6 +44,7 @@ def main() -> None:
       fortrans explain CSHIFT
       fortrans intrinsics
       fortrans export --openscop solver.f90 -o scops
+      fortrans verify solver.f90
     """
 
 
@@ -51,6 +53,7 @@ main.add_command(cache)
 main.add_command(check)
 main.add_command(launch)
 main.add_command(export)
+main.add_command(verify)
 
 
 @main.command(cls=Configured, short_help="Rewrite files.")

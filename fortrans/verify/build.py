@@ -72,9 +72,10 @@ def compiler_path(compiler: str) -> str:
     return found
 
 
-def _call(
+def call(
     command: Sequence[str], folder: Path, timeout: float, variables: Mapping[str, str] | None = None
 ) -> Run:
+    """Run a command in ``folder``, without input, stopped with its children after ``timeout`` seconds."""
     # A group of its own, so that a compiler's children end with it when time is up.
     process = subprocess.Popen(
         command,
@@ -123,7 +124,7 @@ def build(
     folder.mkdir(parents=True, exist_ok=True)
     names = _placed(sources, folder)
     plain = ("-fdiagnostics-plain-output",) if "gfortran" in Path(path).name else ()
-    result = _call([path, *plain, *flags, *names, "-o", "program"], folder, timeout)
+    result = call([path, *plain, *flags, *names, "-o", "program"], folder, timeout)
     messages = (result.stdout + result.stderr).decode("utf-8", "replace")
     if result.exit is None:
         raise BuildFailed(f"'{compiler}' took more than {timeout:g} seconds")
@@ -140,7 +141,7 @@ def compile_only(
     folder.mkdir(parents=True, exist_ok=True)
     (name,) = _placed([source], folder)
     plain = ("-fdiagnostics-plain-output",) if "gfortran" in Path(path).name else ()
-    result = _call([path, *plain, *flags, "-c", name, "-o", "object.o"], folder, timeout)
+    result = call([path, *plain, *flags, "-c", name, "-o", "object.o"], folder, timeout)
     messages = (result.stdout + result.stderr).decode("utf-8", "replace")
     if result.exit != 0:
         raise BuildFailed(messages or f"'{compiler}' took more than {timeout:g} seconds")
@@ -149,7 +150,7 @@ def compile_only(
 
 def undefined(object: Path) -> frozenset[str]:
     """The symbols that an object file needs from elsewhere.  Raises CompilerMissing without nm."""
-    result = _call([compiler_path("nm"), "-u", str(object)], object.parent, 30.0)
+    result = call([compiler_path("nm"), "-u", str(object)], object.parent, 30.0)
     return frozenset(line.split()[-1] for line in result.stdout.decode().splitlines() if line.strip())
 
 
@@ -163,7 +164,7 @@ def run(
 
     ``variables`` are added to the environment.
     """
-    return _call([str(executable), *arguments], executable.parent, timeout, variables)
+    return call([str(executable), *arguments], executable.parent, timeout, variables)
 
 
 def steady(executable: Path, first: Run, times: int = 8) -> bool:

@@ -127,6 +127,73 @@ def test_original_that_runs_for_ever(project: Path) -> None:
     assert code == 2 and "does not end within 0.5 seconds" in output
 
 
+OUTER = """module m
+contains
+  subroutine outer(x, y, z)
+    real, intent(in) :: x(:), y(:)
+    real, intent(inout) :: z(:, :)
+    z = transpose(z)
+    z = spread(x, 2, size(y))*spread(y, 1, size(x))
+  end subroutine
+end module
+"""
+LIBRARY = Path(__file__).parent / "library.f90"
+
+
+def test_procedures_agree(tmp_path: Path) -> None:
+    code, output = called("--procedures", "--all", str(LIBRARY))
+    assert code == 0, output
+    checked = [line for line in output.splitlines() if "-fcheck=all" in line]
+    told = {m[1]: m[2] for line in checked if (m := re.search(r"'(\w+)': .*?-fcheck=all: (.*)", line))}
+    assert told.pop("hidden") == "not called, it is private"
+    assert told.pop("of_type") == "not called, its dummy argument 'p' is of a derived type"
+    assert told.pop("shaped") == (
+        "not called, its dummy argument 'a' needs an explicit interface, which only a module gives"
+    )
+    assert told.pop("centred") == "same results in 8 calls"
+    assert told.pop("strict") == "same results in 1 call, the original stops in 4 more"
+    assert len(told) == 8 and set(told.values()) == {"same results in 5 calls"}
+
+
+def test_procedure_that_differs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fortrans.source import Source
+
+    apply = Source.apply
+
+    def wrong(self: Source, edits: object, markers: bool = False) -> Source:
+        made = apply(self, edits, markers)  # type: ignore[arg-type]
+        return Source(made.path, re.sub(r"(?m)^(?!.*!)(.*)\*y\(", r"\1+y(", made.text))
+
+    monkeypatch.setattr(Source, "apply", wrong)
+    (project / "m.f90").write_text(OUTER)
+    code, output = called("--procedures", "--seed", "7", "m.f90")
+    assert code == 1
+    assert re.findall(r"'(\w+)': .*: DIFFERENT for (.*)", output) == [
+        ("outer", "extents 3, contiguous actual arguments, seed 7")
+    ] * 2
+    assert re.findall(r"to blame: m.f90:(\d+): FT101", output) == ["7"] * 2
+
+
+def test_every_layout_reaches_the_procedure(tmp_path: Path) -> None:
+    """The drivers are conforming programs: strict about the standard, quiet under all checks."""
+    from fortrans.frontend.modules import index
+    from fortrans.frontend.resolve import resolve
+    from fortrans.frontend.units import read
+    from fortrans.source import Source
+    from fortrans.verify.build import link, objects, run
+    from fortrans.verify.drivers import callees
+
+    source = Source("library.f90", LIBRARY.read_text())
+    program = read(source)
+    flags = ["-std=f2018", "-g", "-fcheck=all", "-Werror=line-truncation"]
+    parts = objects([source], flags, tmp_path, "gfortran")
+    drivers = {one.name: one for one in callees(program, resolve(program, index([program])))}
+    driver = link(Source("d.f90", drivers["flip"].driver), parts, flags, tmp_path, "gfortran")
+    outputs = [run(driver, ["3", layout, "1", "1"]).stdout.decode().split("\n") for layout in "123"]
+    assert [len(lines[2].split()) for lines in outputs] == [7, 7, 7]
+    assert len({tuple(lines) for lines in outputs}) == 3
+
+
 def test_minimal_finds_what_is_needed_together() -> None:
     for needed in ({3}, {0, 7}, {1, 2, 9}, set(range(10))):
         found = minimal(range(10), lambda chosen, needed=needed: needed <= set(chosen))  # type: ignore[misc]

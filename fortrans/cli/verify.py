@@ -18,6 +18,7 @@ from fortrans.report import streams, text
 from fortrans.verify.numbers import farthest
 
 if TYPE_CHECKING:
+    from fortrans.verify.calls import Report
     from fortrans.verify.user import Trial
 
 
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 @click.option("--main", metavar="CMD",
               help="Run this shell command in copies of the working directory, instead of building"
               " the programs of the files. It finds the compiler in FC, its flags in FFLAGS.")
+@click.option("--procedures", is_flag=True,
+              help="Call each module and external procedure of the files with random arguments, instead"
+              " of running programs: several extents, zero among them; contiguous, strided and"
+              " backward sections; optional arguments present and absent.")
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N",
+              help="Where the random arguments of --procedures start.")
 @click.option("--fc", default="gfortran", show_default=True, metavar="NAMES",
               help="Compilers, with commas between.")
 @click.option("--flags", "compiler_flags", default="", metavar='"FLAGS"', help="Flags for the compilers.")
@@ -39,6 +46,8 @@ if TYPE_CHECKING:
 def verify(
     paths: tuple[Path, ...],
     main: str | None,
+    procedures: bool,
+    seed: int,
     fc: str,
     compiler_flags: str,
     tolerance: float,
@@ -49,7 +58,8 @@ def verify(
 
     Each compiler builds with its run-time checks and with optimisation. Time and peak memory of
     both programs are printed side by side. Of a difference the statements to blame are searched
-    for, by rewriting ever fewer. Nothing is written outside a temporary directory.
+    for, by rewriting ever fewer. For files without a main program --procedures calls what is in
+    them, where all arguments are of intrinsic types. Nothing is written outside a temporary directory.
 
     Exit status: 0 when all programs that ran agree, 1 when one differs, 2 when a file could not be
     read, no program could be compared, or a compiler is missing.
@@ -58,18 +68,21 @@ def verify(
     Examples:
       fortrans verify solver.f90 model.f90
       fortrans verify --fc gfortran,flang-new-19 --flags "-O3 -march=native" src
+      fortrans verify --procedures library.f90
       fortrans verify --main "make && ./run_tests" src
     """
-    from fortrans.verify import user
+    from fortrans.verify import calls, user
     from fortrans.verify.build import CompilerMissing, compiler_path
 
+    if procedures and main is not None:
+        raise click.UsageError("Give one of --main and --procedures")
     call = Call.of({**flags, "verbose": False, "quiet": True, "jobs": 1})
     inputs = call.inputs(paths, None)
     if call.tally.errors:
         sys.exit(2)
     encoded = {file.source.path: file for file in inputs}
     verifier = user.Verifier(
-        call.options, tuple(file.source for file in call.context), run_timeout, tolerance
+        call.options, tuple(file.source for file in call.context), run_timeout, tolerance, seed
     )
     worst = 0
     compared = 0
@@ -78,9 +91,16 @@ def verify(
         for compiler in compilers:
             compiler_path(compiler)
         files = user.ordered([file.source for file in inputs])
-        if main is None and not files.mains:
-            raise InputError(str(paths[0]), "No main program is among the files: give one, or --main CMD")
+        if main is None and not procedures and not files.mains:
+            message = "No main program is among the files: give one, --main CMD, or --procedures"
+            raise InputError(str(paths[0]), message)
         for setting in user.settings(compilers, shlex.split(compiler_flags)):
+            if procedures:
+                for report in calls.procedures(verifier, files, setting):
+                    click.echo(told_of_procedure(report))
+                    worst = max(worst, report.difference is not None)
+                    compared += report.usable
+                continue
             if main is None:
                 trials = verifier.programs(files, setting)
             else:
@@ -120,6 +140,21 @@ def told(trial: Trial) -> str:
             f" peak memory {_megabytes(before.peak)} / {_megabytes(after.peak)}"
         )
     return "\n".join(lines)
+
+
+def told_of_procedure(report: Report) -> str:
+    """What came of a procedure, in lines."""
+    callee = report.callee
+    head = f"{callee.path}:{callee.line}: procedure '{callee.name}': {report.setting}: "
+    if report.refused:
+        return f"{head}not called, {report.refused}"
+    if report.difference is None:
+        rest = report.tried - report.usable
+        unusable = f", the original stops in {rest} more" if rest else ""
+        return f"{head}same results in {report.same} {'call' if report.same == 1 else 'calls'}{unusable}"
+    blame = "".join(f"\n  to blame: {text.remark(remark)}" for remark in report.blame)
+    inputs = f" for {report.inputs}" if report.inputs else ""
+    return f"{head}DIFFERENT{inputs}\n{_indented(report.difference)}{blame}"
 
 
 def _megabytes(size: int) -> str:

@@ -133,6 +133,39 @@ def build(
     return Built(folder / "program", messages)
 
 
+def objects(
+    sources: Sequence[Source], flags: Sequence[str], folder: Path, compiler: str, timeout: float = 600.0
+) -> list[str]:
+    """Compile sources, in order, to object files in ``folder``; their names there.
+
+    Raises CompilerMissing or BuildFailed.
+    """
+    path = compiler_path(compiler)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = _placed(sources, folder)
+    if not names:
+        return []
+    result = call([path, *flags, "-c", *names], folder, timeout)
+    if result.exit != 0:
+        messages = (result.stdout + result.stderr).decode("utf-8", "replace")
+        raise BuildFailed(messages or f"'{compiler}' took more than {timeout:g} seconds")
+    return [str(Path(name).with_suffix(".o")) for name in names]
+
+
+def link(source: Source, parts: Sequence[str], flags: Sequence[str], folder: Path, compiler: str) -> Path:
+    """Compile a main program against the modules and objects in ``folder``; the executable.
+
+    Raises CompilerMissing or BuildFailed.
+    """
+    (name,) = _placed([source], folder)
+    program = folder / f"{Path(name).stem}.x"
+    command = [compiler_path(compiler), *flags, name, *parts, "-o", program.name]
+    result = call(command, folder, 120.0)
+    if result.exit != 0:
+        raise BuildFailed((result.stdout + result.stderr).decode("utf-8", "replace"))
+    return program
+
+
 def compile_only(
     source: Source, flags: Sequence[str], folder: Path, compiler: str = "gfortran", timeout: float = 120.0
 ) -> Built:
@@ -167,13 +200,13 @@ def run(
     return call([str(executable), *arguments], executable.parent, timeout, variables)
 
 
-def steady(executable: Path, first: Run, times: int = 8) -> bool:
+def steady(executable: Path, first: Run, times: int = 8, arguments: Sequence[str] = ()) -> bool:
     """Whether a program prints again what it printed in its ``first`` run, ``times`` times.
 
     The heap is filled with another byte in each run (glibc's MALLOC_PERTURB_), so that a program
     that reads what it never set, as some that gfortran miscompiles do, is told from others.
     """
     return all(
-        run(executable, variables={"MALLOC_PERTURB_": str(37 * k % 256)}) == first
+        run(executable, arguments, variables={"MALLOC_PERTURB_": str(37 * k % 256)}) == first
         for k in range(1, times + 1)
     )

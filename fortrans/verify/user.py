@@ -93,6 +93,15 @@ def ordered(sources: Sequence[Source]) -> Files:
     return Files(tuple(done.values()), folders, mains)
 
 
+def places_of(remarks: Sequence[Remark]) -> dict[tuple[str, int], list[Remark]]:
+    """Remarks by the statement that Options.only names; of repacking by the file."""
+    places: dict[tuple[str, int], list[Remark]] = {}
+    for remark in remarks:
+        line = 0 if remark.code.startswith("FT5") else remark.span.first
+        places.setdefault((remark.path, line), []).append(remark)
+    return places
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """What came of one program in one setting.
@@ -112,12 +121,14 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """How to verify: the rewriter's options, the files of modules, seconds for a run, tolerance."""
+    """How to verify: the rewriter's options, the files of modules, seconds for a run, the
+    relative tolerance, and the seed of random arguments."""
 
     options: Options
     context: tuple[Source, ...] = ()
     timeout: float = 60.0
     tolerance: float = 0.0
+    seed: int = 1
 
     def rewritten(
         self, sources: Sequence[Source], only: frozenset[tuple[str, int]] | None = None
@@ -212,11 +223,7 @@ class Verifier:
         again = attempt({}, "original")
         if differ(before.run, again.run, self.tolerance) is not None:
             return replace(trial, unusable="Original prints other things when it runs again")
-        places: dict[tuple[str, int], list[Remark]] = {}
-        for remark in remarks:
-            if remark.kind is Kind.PASSED:
-                line = 0 if remark.code.startswith("FT5") else remark.span.first
-                places.setdefault((remark.path, line), []).append(remark)
+        places = places_of([remark for remark in remarks if remark.kind is Kind.PASSED])
 
         def differs(chosen: Sequence[tuple[str, int]]) -> bool:
             fewer, _ = self.rewritten(sources, frozenset(chosen))

@@ -213,3 +213,22 @@ def test_separate_bodies_without_declarations_are_left() -> None:
     )
     (remark,) = [r for r in rewrite(text, MODES[0]).remarks if r.code.startswith("FT5")]
     assert remark.code == "FT514"
+
+
+def test_what_was_packed_is_not_packed_again() -> None:
+    inner = f"subroutine inner(x, n)\n{HEAD}{LOOP}end subroutine\n"
+    passes_on = LOOP.replace("x(i) = x(i) + k\nend do\n", "x(i) = x(i)*0.5\nend do\ncall inner(x, n)\n")
+    outer = f"subroutine outer(x, n)\n{HEAD}{passes_on}end subroutine\n"
+    text = (
+        f"module m\nimplicit none\ncontains\n{outer}{inner}end module\n"
+        "program p\nuse m\nreal :: a(3, 50)\na = 1\ncall outer(a(2, :), 5)\ncall outer(a(:, 3), 5)\n"
+        "print *, a\nend program\n"
+    )
+    result = rewrite(text, Options(repack="whole", repack_min_size=0, strict=True))
+    # The version of the outer one has x(n1): inner finds it contiguous and allocates nothing.
+    version = result.text.partition("subroutine outer_packed(")[2].partition("end subroutine")[0]
+    assert "x(n1)" in version and "call inner(x, n)" in version and "allocate" not in version
+    chosen = result.text.partition("subroutine inner(")[2]
+    assert chosen.index("if (is_contiguous(x)) then") < chosen.index("allocate (packed(")
+    outcome = compare([Source("p.f90", text)], [Source("p.f90", result.text)], flags=("-fcheck=all",))
+    assert outcome.difference is None, outcome.difference

@@ -71,6 +71,9 @@ LOOP = "do k = 1, n\ndo i = 1, size(x)\nx(i) = x(i) + k\nend do\nend do\n"
         HEAD + "do i = 1, size(x)\nx(i) = 2\nend do\nx = x + 1\nx(:) = x(:)*2\nx(2:) = 1\n",
         HEAD + "if (n < 0) return\n" + LOOP,
         HEAD + "if (n > 0) then\n" + LOOP + "end if\n",
+        HEAD + "if (n < 0) then\nprint *, n\nelse if (n > 9) then\n" + LOOP + "else\nstop\nend if\n",
+        HEAD + "select case (n)\ncase (1)\nprint *, n\ncase (2:)\n" + LOOP + "end select\n",
+        HEAD + "if (n < 0) then\nprint *, n\nreturn\nend if\n" + LOOP,
         HEAD + "k = n*2\nif (k > 7) return\n" + LOOP,
         HEAD + "do while (x(1) < 3)\ndo concurrent (i = 1:size(x))\nx(i) = x(i) + 1\nend do\nend do\n",
         HEAD + "!$omp parallel do\n" + LOOP,
@@ -89,6 +92,10 @@ def test_repeated_walks_pay(body: str) -> None:
         HEAD + "print *, size(x)",
         HEAD + "read *, k\nif (k > 3) then\n" + LOOP + "end if",
         HEAD + "read *, k\nif (k > 3) return\n" + LOOP,
+        HEAD + "if (n < 0) then\nprint *, n\nelse if (other(n) > 9) then\n" + LOOP + "end if\n",
+        HEAD
+        + "o: if (n < 0) then\nif (n > 3) exit o\nread *, k\nreturn\nend if o\nif (k > 3) return\n"
+        + LOOP,
         HEAD + "do k = 1, 3\ndo i = 1, size(x)\nx(i) = x(i) + k\nend do\nend do\n",
     ],
 )
@@ -232,3 +239,24 @@ def test_what_was_packed_is_not_packed_again() -> None:
     assert chosen.index("if (is_contiguous(x)) then") < chosen.index("allocate (packed(")
     outcome = compare([Source("p.f90", text)], [Source("p.f90", result.text)], flags=("-fcheck=all",))
     assert outcome.difference is None, outcome.difference
+
+
+def test_without_memory_for_a_copy_the_body_goes_on() -> None:
+    """The program is changed by hand to ask for more memory than there is."""
+    module = "module m\ncontains\nsubroutine s(x, n)\n" + HEAD + LOOP + "end subroutine\nend module\n"
+    made = rewrite(module, Options(repack="whole", strict=True)).text
+    assert made.count("stat=failed") == 1
+    made = made.replace("allocate (packed(n1)", "allocate (packed(huge(n1)/8)")
+    program = "program p\nuse m\nreal :: a(2, 3000) = 1\ncall s(a(1, :), 5)\nprint *, sum(a, 2)\nend\n"
+    outcome = compare([Source("p.f90", module + program)], [Source("p.f90", made + program)])
+    assert outcome.difference is None, outcome.difference
+
+
+def test_stack_limit_is_that_of_copies_too() -> None:
+    text = f"subroutine s(x, n)\n{HEAD}{LOOP}end subroutine s\n"
+    options = {"repack": "whole", "strict": True}
+    assert "<= " not in rewrite(text, Options(**options)).text  # type: ignore[arg-type]
+    limited = rewrite(text, Options(**options, stack_arrays=True, stack_limit=70000)).text  # type: ignore[arg-type]
+    assert "4*n1 <= 70000" in limited and "allocate (packed" in limited
+    never = rewrite(text, Options(**options, stack_arrays=True, stack_limit=0)).text  # type: ignore[arg-type]
+    assert "<= 0" not in never and "allocate (packed" in never

@@ -17,8 +17,6 @@ from fortrans.options import Options
 
 CALL_PAYS = 512
 """Bytes of a contiguous array from which on the call of the version is not felt."""
-STACK_MOST = 65536
-"""Bytes of copies that go on the stack with --stack-arrays; larger ones are allocated even then."""
 
 
 @dataclass(slots=True)
@@ -39,6 +37,7 @@ class Choice:
     spelled: dict[str, str] = field(init=False)
     indices: tuple[str, ...] = field(init=False)
     copies: list[str] = field(init=False)
+    failed: str = field(init=False)
     guard: str = field(init=False)
     packed: list[str] = field(init=False)
     flags: dict[str, str] = field(init=False)
@@ -50,6 +49,7 @@ class Choice:
         rank = max((p.dummy.symbol.rank for p in self.packings), default=0)
         self.indices = self.fresh.numbered("j", rank) if rank else ()
         self.copies = [self.fresh.name("packed") for _ in self.packings]
+        self.failed = self.fresh.name("failed") if self.packings else ""
         self.guard = self.fresh.name("alone") if self.guarded else ""
         self.packed = [p.dummy.symbol.name for p in self.packings]
         optional = any(_optional(d) for d in self.explicit)
@@ -87,6 +87,7 @@ class Choice:
             integers=(*self.new.all_extents, *self.lengths.values(), *self.indices),
             logicals=tuple(name for name in (self.guard, *flags, pays if decisions else "") if name),
             packings=tuple(self._packing(p, copy) for p, copy in zip(self.packings, self.copies)),
+            failed=self.failed,
             guard=self.guard,
             questions=tuple(self._questions()),
             large=" .or. ".join(filter(None, map(self._large, self.explicit))),
@@ -165,7 +166,7 @@ class Choice:
             array=array,
             copy=copy,
             type=self._type(symbol.type, array, symbol.name in self.lengths),
-            allocation=f"{self.case('allocate')} ({self._allocated(p, copy, extents)})",
+            allocation=self._allocation(p, copy, extents),
             automatic=self._automatic(p, copy, extents),
             colons=", ".join(":" * symbol.rank),
             loops=tuple(reversed(list(zip(own, extents)))),
@@ -174,6 +175,11 @@ class Choice:
             copy_out=p.copy_out,
             chosen=self.flags.get(symbol.name, ""),
         )
+
+    def _allocation(self, p: Copied, copy: str, extents: Sequence[str]) -> str:
+        """Where there is no memory for a copy, the body goes on without one."""
+        made = self._allocated(p, copy, extents)
+        return f"{self.case('allocate')} ({made}, {self.case('stat')}={self.failed})"
 
     def _allocated(self, p: Copied, copy: str, extents: Sequence[str]) -> str:
         length = self.lengths.get(p.dummy.symbol.name)
@@ -196,15 +202,15 @@ class Choice:
         return ", ".join([first, *rest])
 
     def _stack(self) -> str:
-        """Whether all copies together are small enough for the stack."""
-        if not self.options.stack_arrays:
+        """Whether all copies together are small enough for the stack: never, when ""."""
+        if not (self.options.stack_arrays and self.options.stack_limit):
             return ""
         terms = []
         for p in self.packings:
             count = "*".join(self.new.extents[p.dummy.symbol.name])
             size = _bytes(p.dummy.symbol.type)
             terms.append(f"{size or self._each(p.dummy)}*{count}")
-        return f"{' + '.join(terms)} <= {STACK_MOST}"
+        return f"{' + '.join(terms)} <= {self.options.stack_limit}"
 
     def _type(self, type: Type, array: str, deferred: bool) -> str:
         style = self.style

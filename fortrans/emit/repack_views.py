@@ -76,6 +76,7 @@ class ChoiceView:
     integers: tuple[str, ...]
     logicals: tuple[str, ...]
     packings: tuple[PackingView, ...]
+    failed: str
     guard: str
     questions: tuple[str, ...]
     large: str

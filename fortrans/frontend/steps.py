@@ -236,6 +236,12 @@ def _repeatable(executable: Executable, scopes: Scopes) -> bool:
             return executable.condition is not None
         case "if then":
             return repeatable(condition(executable.statement), scope)
+        case "select case":
+            at = text.index("(")
+            return repeatable(text[at + 1 : closing(text, at)], scope)
+        case "guard":
+            # Guards of CASE are constants; those of other constructs are not asked for.
+            return repeatable(condition(executable.statement), scope)
         case "assignment":
             left, _, right = text.partition("=")
             symbol = scope.lookup(left.strip())

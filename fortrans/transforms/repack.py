@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fortrans.analysis.placing import place_of
 from fortrans.analysis.repackable import check_dummy, check_procedure, copies_in
 from fortrans.analysis.usage import PASSES, Usage, mentioned, surely_reached, usage
 from fortrans.ir.procedures import Dummy, Procedure, Step
@@ -110,7 +111,7 @@ def _choose(
     left: dict[str, Refusal] = {}
     chosen = list(fit)
     while chosen:
-        place = _place(procedure, [dummy.symbol.name for dummy, _ in chosen])
+        place = place_of(procedure, [dummy.symbol.name for dummy, _ in chosen])
         if place is None:
             late, why = chosen, "is used where no statement can be put before it"
         else:
@@ -179,7 +180,8 @@ def _made(
 
 def _settled(procedure: Procedure, place: int) -> frozenset[str]:
     """Names that have at ``place`` the value that they keep."""
-    before = procedure.steps[:place]
+    path = procedure.steps[place].branches
+    before = [s for s in procedure.steps[:place] if s.branches == path[: len(s.branches)]]
     names = {_variable(step) for step in before if step.kind == "assignment" and not step.conditional}
     later: set[str] = set()
     for step in procedure.steps[place:]:
@@ -194,64 +196,3 @@ def _settled(procedure: Procedure, place: int) -> frozenset[str]:
 
 def _variable(step: Step) -> str:
     return step.text.partition("=")[0].partition("(")[0].strip()
-
-
-def _place(procedure: Procedure, names: Sequence[str]) -> int | None:
-    """The last statement before which everything can be done twice, and before any use of ``names``.
-
-    The second version begins anew, so nothing that was done by then may be seen from outside.
-    """
-    steps = procedure.steps
-    used = sorted({number for name in names for number in mentioned(procedure, name)})
-    best: int | None = None
-    at, branches = 0, steps[0].branches
-    while at < len(steps):
-        step = steps[at]
-        if step.branches != branches:
-            break
-        if step.free and not step.loops:
-            best = at
-        if at in used and step.kind != "if then" and not _only_reads(step, names):
-            break
-        if not step.repeatable or step.loops:
-            break
-        if step.kind == "if then":
-            following = steps[at + 1] if at + 1 < len(steps) else None
-            if following is None or at in used:
-                break
-            branch = _only_branch(procedure, at, used)
-            if branch is None:
-                break
-            at = branch
-            branches = steps[at].branches
-            continue
-        at += 1
-        if at < len(steps) and len(steps[at].branches) < len(branches):
-            break
-    return best
-
-
-def _only_reads(step: Step, names: Sequence[str]) -> bool:
-    return step.repeatable and all(
-        not mention.defined for name in names for mention in step.mentions.get(name, ())
-    )
-
-
-def _only_branch(procedure: Procedure, at: int, used: Sequence[int]) -> int | None:
-    """The first statement of the one branch of the IF construct at ``at`` that has all uses."""
-    steps = procedure.steps
-    later = [number for number in used if number > at]
-    outer = steps[at].branches
-    depth = len(outer)
-    if not later or any(len(steps[n].branches) <= depth for n in later):
-        return None
-    taken = {steps[n].branches[depth] for n in later}
-    if len(taken) != 1:
-        return None
-    (branch,) = taken
-    if branch[1] != -1:
-        return None  # ELSE: the conditions before it are not looked at.
-    first = at + 1
-    if first >= len(steps) or len(steps[first].branches) <= depth or steps[first].branches[depth] != branch:
-        return None
-    return first

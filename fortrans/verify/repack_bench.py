@@ -267,8 +267,9 @@ def table(rows: Iterator[Row]) -> Iterator[str]:
         kernel = row.kernel
         met = row.gain >= kernel.goal and (not kernel.against or row.against >= kernel.against)
         goal = f"{kernel.goal:.2f}" + (f", {kernel.against:.2f} against" if kernel.against else "")
+        none, compiler, ours = (1e6 * seconds for seconds in (row.none, row.compiler, row.ours))
         yield (
-            f"{kernel.name:28}{row.none * 1e6:9.3f}{row.compiler * 1e6:10.3f}{row.ours * 1e6:9.3f}{row.gain:8.2f}"
+            f"{kernel.name:28}{none:9.3f}{compiler:10.3f}{ours:9.3f}{row.gain:8.2f}"
             f"{row.against:9.2f}  {goal}{'' if met else '  MISSED'}"
         )
 

@@ -34,13 +34,15 @@ class Result:
 class FileResult:
     """A file, what became of it, the remarks, in source order, and the time it took.
 
-    ``needs``: the files it depends on, where a run found that out.
+    ``needs``: the files it depends on, where a run found that out.  ``edits`` are what makes the
+    output of the source; a result of an earlier run has none.
     """
 
     source: Source
     output: Source
     remarks: tuple[Remark, ...]
     needs: tuple[str, ...] = field(default=(), compare=False)
+    edits: tuple[Edit, ...] = field(default=(), compare=False)
     seconds: float = field(default=0.0, compare=False)
 
 
@@ -91,7 +93,8 @@ def rewrite_program(
     if mine and repacking.asked(program.source, options):
         repacking.repack(program, modules, options, host, edits, remarks)
         remarks.sort(key=lambda remark: remark.span.first)
-    return FileResult(program.source, program.source.apply(edits, options.line_markers), tuple(remarks))
+    output = program.source.apply(edits, options.line_markers)
+    return FileResult(program.source, output, tuple(remarks), edits=tuple(edits))
 
 
 def answer_all(

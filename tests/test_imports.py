@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "transforms": MEANING | {"polyhedral", "analysis"},
     "frontend": MEANING,
     "emit": TERMS,
-    "report": BASE | {"intrinsics"},
+    "report": BASE | {"intrinsics", "emit"},
     "outcome": ALL | {"decision"},
     "decision": ALL | {"outcome"},
     "repacking": ALL | {"outcome"},

@@ -18,6 +18,7 @@ from fortrans.cli.launch import launch
 from fortrans.cli.loops import export
 from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.cli.program import Program, complain
+from fortrans.cli.report import report
 from fortrans.cli.verify import verify
 from fortrans.options import Options
 from fortrans.project import depfile as dependencies
@@ -45,6 +46,7 @@ def main() -> None:
       fortrans intrinsics
       fortrans export --openscop solver.f90 -o scops
       fortrans verify solver.f90
+      fortrans report src -o report.html
     """
 
 
@@ -54,6 +56,7 @@ main.add_command(check)
 main.add_command(launch)
 main.add_command(export)
 main.add_command(verify)
+main.add_command(report)
 
 
 @main.command(cls=Configured, short_help="Rewrite files.")

@@ -42,6 +42,20 @@ def run(template: str, user: str | None, upper: bool, **context: object) -> str:
         raise InputError(path, f"Template cannot be rendered: {error}") from error
 
 
+def page(template: str, **context: object) -> str:
+    """A page of HTML (``templates/<template>.html.j2``), every text in it escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([folder()]),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return made.get_template(f"{template}.html.j2").render(**context)
+
+
 @cache
 def environment(user: str | None, upper: bool) -> SandboxedEnvironment:
     """One environment, with its compiled templates, for each folder and letter case.

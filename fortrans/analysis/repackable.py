@@ -68,6 +68,8 @@ def check_dummy(procedure: Procedure, dummy: Dummy) -> None:
     for attribute in _NEVER:
         if attribute in symbol.attributes:
             raise Refusal("FT511", f"Dummy argument '{name}' is {attribute.upper()}")
+    if symbol.assumed_rank:
+        raise Refusal("FT511", f"Dummy argument '{name}' has assumed rank")
     if "contiguous" in symbol.attributes:
         raise Refusal("FT516", f"Dummy argument '{name}' is CONTIGUOUS already")
     if symbol.attributes & {"equivalence", "ambiguous", "namelist"}:
@@ -94,7 +96,8 @@ def check_dummy(procedure: Procedure, dummy: Dummy) -> None:
 
 def _asked(procedure: Procedure, function: str, name: str) -> bool:
     """Whether ``function`` is asked about ``name``, or may be under another name."""
-    own = rf"\b{function}\s*\(\s*(?:\w+\s*=\s*)?{re.escape(name)}\b"
+    before = r"[^()]*(?:\([^()]*\)[^()]*)*" if function == "associated" else r"\s*(?:\w+\s*=\s*)?"
+    own = rf"\b{function}\s*\({before}\b{re.escape(name)}\b"
     other = rf"(?:\w+\s*:\s*)?(?:associate|select)\b.*\b{re.escape(name)}\b"
     texts = procedure.texts
     if any(re.search(own, text) for text in texts):

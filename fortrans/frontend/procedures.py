@@ -12,7 +12,7 @@ from fortrans.frontend.steps import steps
 from fortrans.frontend.tokens import bare, words
 from fortrans.frontend.units import Executable, Program, Unit
 from fortrans.ir.procedures import Dummy, Procedure
-from fortrans.ir.symbols import Intrinsic, Symbol
+from fortrans.ir.symbols import Intrinsic, Symbol, described
 from fortrans.ir.symbols import Procedure as StatementFunction
 
 _DIRECTIVE = re.compile(r"\s*!fortrans\$\s*(no)?repack\b\s*(?:\(([^)]*)\))?", re.IGNORECASE)
@@ -22,7 +22,7 @@ _HOMES = {"module": "module", "submodule": "submodule"}
 
 
 def procedures(program: Program, scopes: Scopes) -> Iterator[tuple[Unit, Procedure]]:
-    """Every subroutine and function of a file with an assumed-shape dummy, in source order."""
+    """Every subroutine and function of a file with a dummy array that may have strides, in source order."""
     for unit in program.walk():
         if unit.kind not in ("subroutine", "function", "module procedure") or unit.opening is None:
             continue
@@ -43,7 +43,7 @@ def _procedure(program: Program, unit: Unit, scopes: Scopes) -> Procedure | None
     names = view.frame.head.dummies
     symbols = [view.lookup(name) for name in names if name != "*"]
     found = [s for s in symbols if isinstance(s, Symbol)]
-    if not any(_shaped(s) for s in found):
+    if not any(described(s) for s in found):
         return None
     asked = _asked(program, unit)
     dummies = tuple(_dummy(symbol, unit, view, asked) for symbol in found)
@@ -68,10 +68,6 @@ def _procedure(program: Program, unit: Unit, scopes: Scopes) -> Procedure | None
         texts=tuple(bare(s.text).lower() for s in texts),
         settled=_settled(executables, dummies, scopes),
     )
-
-
-def _shaped(symbol: Symbol) -> bool:
-    return any(dim.form == "assumed" for dim in symbol.dims)
 
 
 def _home(unit: Unit) -> str:

@@ -86,6 +86,11 @@ class Symbol:
         return len(self.dims)
 
 
+def described(symbol: Symbol) -> bool:
+    """Whether an array is reached through a descriptor, which may tell of strides."""
+    return symbol.assumed_rank or any(dim.form in ("assumed", "deferred") for dim in symbol.dims)
+
+
 @dataclass(frozen=True, slots=True)
 class Procedure:
     """A procedure, internal, module, external with interface, dummy, or statement function.

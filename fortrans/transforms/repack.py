@@ -15,7 +15,7 @@ from fortrans.analysis.placing import place_of
 from fortrans.analysis.repackable import check_dummy, check_procedure, copies_in
 from fortrans.analysis.usage import PASSES, Usage, mentioned, surely_reached, usage
 from fortrans.ir.procedures import Dummy, Procedure, Step
-from fortrans.ir.symbols import Intent
+from fortrans.ir.symbols import Intent, described
 from fortrans.options import Options
 from fortrans.remarks import Refusal
 
@@ -57,8 +57,8 @@ class Verdict:
 
 
 def candidates(procedure: Procedure) -> tuple[Dummy, ...]:
-    """The assumed-shape dummies."""
-    return tuple(d for d in procedure.dummies if any(dim.form == "assumed" for dim in d.symbol.dims))
+    """The dummies that a row may be passed to, those that are refused for an attribute too."""
+    return tuple(d for d in procedure.dummies if described(d.symbol))
 
 
 def plan(procedure: Procedure, options: Options) -> tuple[Repack | None, tuple[Verdict, ...]]:

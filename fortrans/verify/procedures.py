@@ -13,7 +13,8 @@ from random import Random
 _SUPPORT = """\
 module support
   implicit none
-  integer, parameter :: dp = kind(1.0d0), i8 = selected_int_kind(15)
+  integer, parameter :: dp = kind(1.0d0), i8 = selected_int_kind(15), i1 = selected_int_kind(2)
+  integer, parameter :: qp = selected_real_kind(30)
   type :: point
     integer :: k
     real(dp) :: u
@@ -40,9 +41,27 @@ KINDS = (
     Kind("complex", "complex", "cmplx({e}, -({e}))", "nint(real({x}))"),
     Kind("logical", "logical", "mod({e}, 2) == 0", "merge(1, 0, {x})"),
     Kind("character(len=*)", "character(len=3)", "achar(97 + modulo({e}, 26))", "iachar({x}(1:1))"),
+    Kind("integer(i1)", "integer(i1)", "int(modulo({e}, 100), i1)", "int({x})"),
+    Kind("real(qp)", "real(qp)", "real({e}, qp)", "nint({x})"),
+    Kind("complex(dp)", "complex(dp)", "cmplx({e}, -({e}), dp)", "nint(real({x}))"),
+    Kind("logical(i1)", "logical(i1)", "logical(mod({e}, 2) == 0, i1)", "merge(1, 0, {x})"),
+    Kind("character(len=2)", "character(len=2)", "achar(97 + modulo({e}, 26))//'q'", "iachar({x}(1:1))"),
     Kind("type(point)", "type(point)", "point({e}, 0.5_dp*({e}))", "{x}%k"),
 )
 _INTENTS = ("in", "out", "inout", "")
+#: What may stand around the work: lines before it and after it.
+_BRANCHES = (
+    (("if (m > 0) then",), ("else", "  acc = acc + 3", "end if")),
+    (("if (m == 1) then", "  acc = acc + 3", "else"), ("end if",)),
+    (
+        ("if (m < 0) then", "  mark = 77", "else if (reps + mark > 1) then"),
+        ("else", "  acc = acc + 5", "end if"),
+    ),
+    (
+        ("select case (m + reps)", "case (:0)", "  acc = acc + 1", "case (1, 3:)"),
+        ("case default", "  acc = acc + 9", "end select"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +144,16 @@ class _Writer:
             yield "if (reps < 0) return"
         if self.chance(0.3):
             yield "mark = m + 1"
+        if self.chance(0.3):
+            yield from ("if (m < 0) then", "  acc = acc + 7", "  return", "else if (m == 1) then")
+            yield from ("  mark = 5", "end if")
         for d in p.dummies:
             if d.intent == "out":
                 yield from self.guarded(d, self.sweep(d, [f"{{x}} = {d.kind.value.format(e='{i} + m')}"]))
         order = [d for d in p.dummies for _ in range(self.random.choice((1, 2)))]
         self.random.shuffle(order)
-        inside = self.chance(0.2)
-        if inside:
-            yield "if (m > 0) then"
+        before, after = self.random.choice(_BRANCHES) if self.chance(0.4) else ((), ())
+        yield from before
         for d in order:
             yield from self.guarded(d, self.work(d, p))
             if self.chance(0.2):
@@ -141,10 +162,7 @@ class _Writer:
             yield from self.again(p)
         if others and self.chance(0.5):
             yield from self.onward(p, others)
-        if inside:
-            yield "else"
-            yield "  acc = acc + 3"
-            yield "end if"
+        yield from after
         yield "acc = modulo(acc + mark, 5000)"
         if p.function:
             yield "res = acc + m"

@@ -80,6 +80,10 @@ def _notes(plan: Plan) -> str:
     elif plan.because:
         where = " where their addresses overlap" if plan.tested else ""
         notes.append(f"through a temporary{where}, since {plan.because}")
+    if plan.because:
+        from fortrans.emit.rooms import taken
+
+        notes += [room for room in (taken(plan.body),) if room]
     if plan.temporaries:
         notes.append(f"{_listed(plan.temporaries)} evaluated once")
     return "".join(f", {note}" for note in notes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,3 +180,20 @@ def test_what_is_allocated_is_released(case: str, tmp_path: Path) -> None:
     assert not re.search(rb"AddressSanitizer: (?!\d)", after.stderr)
     assert before.stdout == after.stdout
     assert leaked(after) <= leaked(before)
+
+
+@pytest.mark.parametrize(
+    "options,told",
+    [
+        ((), "taking n elements on the heap"),
+        (("--stack-arrays",), "taking n elements on the stack"),
+    ],
+)
+def test_a_remark_tells_what_a_temporary_takes(options: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    source = tmp_path / "s.f90"
+    source.write_text(
+        "subroutine s(a, p, n)\ninteger :: n, p(n)\nreal :: a(n)\na(1:n) = a(p(1:n)) + 1\nend subroutine\n"
+    )
+    command = [sys.executable, "-m", "fortrans", "rewrite", "--all", *options, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told in done.stderr

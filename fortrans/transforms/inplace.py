@@ -252,7 +252,8 @@ def _guarded(work: Work) -> InPlace:
         trial = work.composition
         filled, copy = trial.temporary(work.value)
         there = filled + trial.store(work.target, copy, rows=False)
-        how = f"in place where {asks} let it at run time, else through a temporary"
+        let = "lets" if asks.count("'") == 2 else "let"
+        how = f"in place where {asks} {let} it at run time, else through a temporary"
     else:
         there = work.build(work.spans(verdict.otherwise.steps), opened.inside, opened.value)
         how = f"in place, in the order that {asks} ask for at run time"

@@ -90,7 +90,28 @@ def test_what_is_wrong_is_said_and_nothing_is_done(here: Path, text: str, messag
     (here / "fortrans.toml").write_text(text)
     result = run("rewrite", "src/deep/s.f90")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"fortrans.toml: error: {message}\n"
+    line = text.count("\n")
+    assert result.stderr == f"fortrans.toml:{line}: error: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("fortrans.toml", "all = true\n\n'zzz' = 1\n", 3),
+        ("fortrans.toml", "check.all = true\ncheck.zzz = 1\n", 2),
+        ("fortrans.toml", "zzz.all = 1\n\n[check]\nall = true\n", None),
+        ("fortrans.toml", "check = { zzz = 1 }\n", 1),
+        ("fpm.toml", "name = 'x'\nzzz = 1\n[extra.fortrans]\r\nall = true\nzzz = 2\n", 5),
+        ("fpm.toml", "[extra.fortrans]\nall = true\n[extra.fortrans.check]\nzzz = 2\n", 4),
+        ("pyproject.toml", "[tool.x]\nzzz = 1\n[tool]\nfortrans.zzz = true\n", 4),
+        ("pyproject.toml", "[tool]\nx = 1\nfortrans = { all = true, zzz = true }\n", 3),
+    ],
+)
+def test_an_unknown_key_has_its_line(here: Path, name: str, text: str, line: int | None) -> None:
+    (here / name).write_text(text)
+    result = run("rewrite", "src/deep/s.f90")
+    place = name if line is None else f"{name}:{line}"
+    assert (result.exit_code, result.stderr) == (2, f"{place}: error: Unknown key 'zzz'\n")
 
 
 def test_a_syntax_error_has_its_line(here: Path) -> None:

@@ -34,6 +34,7 @@ class Call:
     exclude: Sequence[str] = ()
     jobs: int = 1
     cached: bool = False
+    seconds: float | None = None
     printing: bool = True
     progress: Progress | None = None
     failures: list[InputError] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Call:
             flags["exclude"],
             flags["jobs"],
             flags["cache"],
+            _timeout(flags["timeout"]),
         )
 
     def inputs(self, paths: Sequence[Path], without: Path | None) -> list[files.File]:
@@ -113,7 +115,7 @@ class Call:
         self.warn_of_context()
         sources = [file.source for file in inputs]
         context = [file.source for file in self.context]
-        means = run.Means(self.jobs, Cache.open(folder()) if self.cached else None)
+        means = run.Means(self.jobs, Cache.open(folder()) if self.cached else None, self.seconds)
         with Progress.shown(len(sources), bool(self.kinds)) as self.progress:
             results = run.run(sources, self.options, context, means, self.progress.step)
             try:
@@ -169,3 +171,12 @@ class Call:
             click.echo(text.paint(summary, 1, streams.coloured(sys.stderr)), err=True)
         if self.tally.errors:
             sys.exit(2)
+
+
+def _timeout(seconds: float | None) -> float | None:
+    if seconds is not None:
+        from fortrans.project import limit
+
+        if not limit.available():
+            raise click.UsageError("Option --timeout needs a system where processes can fork")
+    return seconds

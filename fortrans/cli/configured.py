@@ -68,19 +68,22 @@ class Configured(click.Command):
         mine, commands = keys(self), _commands(ctx)
         every = {key: option for command in commands.values() for key, option in keys(command).items()}
         found: dict[str, Any] = {}
-        tables: list[tuple[Mapping[str, object], Mapping[str, click.Option], bool]] = []
+        tables: list[tuple[tuple[str, ...], Mapping[str, object], Mapping[str, click.Option], bool]] = []
         shared = {key: value for key, value in settings.values.items() if key not in commands}
-        tables.append((shared, every, True))
+        tables.append(((), shared, every, True))
         for name, command in commands.items():
             own = settings.values.get(name, {})
             if not isinstance(own, dict):
-                raise settings.error(f"'{name}' is a command, which needs a table '[{name}]'")
-            tables.append((own, keys(command), name == self.name))
-        for values, known, counts in tables:
+                raise settings.error(f"'{name}' is a command, which needs a table '[{name}]'", name)
+            tables.append(((name,), own, keys(command), name == self.name))
+        for above, values, known, counts in tables:
             for key, value in values.items():
                 if key not in known:
-                    raise settings.error(f"Unknown key '{key}'{_meant(key, known)}")
-                checked = _value(settings, key, value, known[key], ctx)
+                    raise settings.error(f"Unknown key '{key}'{_meant(key, known)}", *above, key)
+                try:
+                    checked = _value(settings, key, value, known[key], ctx)
+                except _Unfit as problem:
+                    raise settings.error(problem.args[0], *above, key) from problem
                 if counts and key in mine:
                     found[mine[key].name or ""] = checked
         return found
@@ -117,26 +120,31 @@ def _meant(key: str, known: Mapping[str, object]) -> str:
     return f", did you mean '{near[0]}'" if near else ""
 
 
+class _Unfit(Exception):
+    """A value that an option cannot have; ``args[0]`` says why."""
+
+
 def _value(settings: Settings, key: str, value: object, option: click.Option, ctx: click.Context) -> object:
-    """A value of a file as the option has it, checked.  Raises InputError."""
+    """A value of a file as the option has it, checked.  Raises _Unfit."""
     items = value if isinstance(value, list) else [value]
     if option.is_flag:
         if not isinstance(value, bool):
-            raise settings.error(f"'{key}' must be true or false")
+            raise _Unfit(f"'{key}' must be true or false")
         return value
     if option.multiple:
         if not all(isinstance(item, str) for item in items):
-            raise settings.error(f"'{key}' must be a list of strings")
+            raise _Unfit(f"'{key}' must be a list of strings")
     elif isinstance(value, list | dict | bool):
-        kind = "a number" if isinstance(option.type, click.types.IntParamType) else "a string"
-        raise settings.error(f"'{key}' must be {kind}")
+        numbers = click.types.IntParamType | click.types.FloatParamType
+        kind = "a number" if isinstance(option.type, numbers) else "a string"
+        raise _Unfit(f"'{key}' must be {kind}")
     if isinstance(option.type, click.Path):
         items = [path for item in items for path in _paths(settings, str(item))]
     for item in items:
         try:
             option.type.convert(item, option, ctx)
         except click.BadParameter as problem:
-            raise settings.error(f"Value of '{key}' is not right, {_clause(problem.message)}") from problem
+            raise _Unfit(f"Value of '{key}' is not right, {_clause(problem.message)}") from problem
     return items if option.multiple else items[0]
 
 

@@ -54,6 +54,8 @@ _OVER_FILES = (
                  help="Leave out files and directories of such a name. May be repeated."),
     click.option("-j", "--jobs", type=click.IntRange(min=0), default=0, show_default="all processors",
                  help="Processes to work with."),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+                 help="Leave a file as it was, with an error, when rewriting it takes longer."),
     click.option("-v", "--verbose", is_flag=True,
                  help="Print a line for each file, too: its size and the time it took."),
     click.option("-q", "--quiet", is_flag=True, help="Print errors only."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +23,12 @@ PLACES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one file: ``path`` is None where no file was found."""
+    """The settings of one file, whose text is ``text``: ``path`` is None where no file was found."""
 
     path: Path | None = None
     table: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
 
     @property
     def origin(self) -> str:
@@ -35,9 +37,10 @@ class Settings:
             return "no file"
         return f"{self.path} [{self.table}]" if self.table else str(self.path)
 
-    def error(self, message: str) -> InputError:
-        """What is wrong with the settings."""
-        return InputError(str(self.path), message)
+    def error(self, message: str, *keys: str) -> InputError:
+        """What is wrong with the settings, at the line of the key that ``keys`` lead to."""
+        tables = self.table.split(".") if self.table else []
+        return InputError(str(self.path), message, line_of(self.text, (*tables, *keys)))
 
 
 def find(paths: Sequence[Path]) -> Settings:
@@ -50,19 +53,48 @@ def find(paths: Sequence[Path]) -> Settings:
         for name, tables in PLACES:
             path = _short(folder / name)
             if exists(path) and not is_directory(path):
-                found = _table(path, tables)
+                text, found = _table(path, tables)
                 if found is not None:
-                    return Settings(path, ".".join(tables), found)
+                    return Settings(path, ".".join(tables), found, text)
     return Settings()
 
 
 def read(path: Path) -> Settings:
     """The settings of a file that the user names.  Raises InputError when it cannot be read."""
     tables = dict(PLACES).get(path.name, ())
-    found = _table(path, tables)
+    text, found = _table(path, tables)
     if found is None:
         raise InputError(str(path), f"File has no table [{'.'.join(tables)}]")
-    return Settings(path, ".".join(tables), found)
+    return Settings(path, ".".join(tables), found, text)
+
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER = re.compile(rf"\s*\[\[?\s*({_DOTTED})\s*\]")
+_KEY = re.compile(rf"\s*({_DOTTED})\s*=")
+
+
+def line_of(text: str, keys: Sequence[str]) -> int | None:
+    """The line of a TOML file on which the key stands that ``keys`` lead to, as far as lines tell.
+
+    Of a key in an inline table, the line of that table.
+    """
+    table: list[str] = []
+    wanted = list(keys)
+    for number, line in enumerate(text.split("\n"), 1):
+        if (header := _HEADER.match(line)) is not None:
+            table = _parts(header[1])
+            if table == wanted:
+                return number
+        elif (key := _KEY.match(line)) is not None:
+            here = [*table, *_parts(key[1])]
+            if here == wanted or (here == wanted[: len(here)] and "{" in line[key.end() :]):
+                return number
+    return None
+
+
+def _parts(dotted: str) -> list[str]:
+    return [part.strip("\"'") for part in re.findall(_PART, dotted)]
 
 
 def _above(paths: Sequence[Path]) -> Path:
@@ -83,10 +115,11 @@ def _short(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _table(path: Path, tables: Sequence[str]) -> Mapping[str, Any] | None:
-    """What stands in a table of a TOML file; None where there is no such table."""
+def _table(path: Path, tables: Sequence[str]) -> tuple[str, Mapping[str, Any] | None]:
+    """The text of a TOML file and what stands in one of its tables; None where there is no such table."""
     try:
-        found: Any = tomllib.loads(path.read_bytes().decode("utf-8"))
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+        found: Any = tomllib.loads(text)
     except OSError as error:
         raise InputError(str(path), reason("read file", error)) from error
     except UnicodeDecodeError as error:
@@ -97,7 +130,7 @@ def _table(path: Path, tables: Sequence[str]) -> Mapping[str, Any] | None:
         found = found.get(name) if isinstance(found, dict) else None
     if found is not None and not isinstance(found, dict):
         raise InputError(str(path), f"'{'.'.join(tables)}' is not a table")
-    return found
+    return text, found
 
 
 def _syntax(path: Path, error: tomllib.TOMLDecodeError) -> InputError:

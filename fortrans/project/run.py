@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fortrans.batch import Batch
 from fortrans.frontend.units import Program
 from fortrans.options import Options
-from fortrans.pipeline import FileResult
+from fortrans.pipeline import FileResult, rewrite
+from fortrans.project import limit
 from fortrans.project.cache import Cache, Cached, digest, key
+from fortrans.project.limit import Over
 from fortrans.remarks import InputError
 from fortrans.source import Source
 
@@ -32,10 +33,14 @@ Done = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a run may use: ``jobs`` processes (0: one for each processor), and a cache or none."""
+    """What a run may use: ``jobs`` processes (0: one for each processor), and a cache or none.
+
+    ``seconds``: how long the rewriting of one file may take, None for as long as it takes.
+    """
 
     jobs: int = 1
     cache: Cache | None = None
+    seconds: float | None = None
 
 
 def processors() -> int:
@@ -63,7 +68,7 @@ def run(
             if name and (found := means.cache.get(name, source.path)) is not None:
                 known[position] = FileResult(source, Source(source.path, found.text), found.remarks)
     open_ = [position for position in range(len(sources)) if position not in known]
-    fresh = _fresh(batch, open_, options, means.jobs)
+    fresh = _fresh(batch, open_, options, means)
     with closing(fresh):
         for position, result in enumerate(_merged(len(sources), known, fresh)):
             if means.cache is not None and position not in known and isinstance(result, FileResult):
@@ -108,20 +113,44 @@ def _keys(batch: Batch, options: Options, needs: Needs) -> list[str]:
 
 
 def _fresh(
-    batch: Batch, positions: Sequence[int], options: Options, jobs: int
+    batch: Batch, positions: Sequence[int], options: Options, means: Means
 ) -> Generator[FileResult | InputError]:
     """The results of the files at ``positions``, in order."""
+    if means.seconds is not None:
+        if positions:
+            _warm_up()
+        jobs = means.jobs or processors()
+        work = partial(batch.rewrite, options=options)
+        found = limit.limited(work, positions, jobs, means.seconds)
+        with closing(found):
+            for position, result in zip(positions, found, strict=True):
+                yield _late(batch, position, result, means.seconds) if isinstance(result, Over) else result
+        return
     size = sum(
         len(program.lines)
         for position in positions
         if not isinstance(program := batch.programs[position], InputError)
     )
-    jobs = min(jobs or processors(), len(positions), size // SMALL + 1)
+    jobs = min(means.jobs or processors(), len(positions), size // SMALL + 1)
     if jobs < 2 or "fork" not in multiprocessing.get_all_start_methods():
         for position in positions:
             yield batch.rewrite(position, options)
         return
     yield from _forked(batch, positions, options, jobs)
+
+
+def _late(batch: Batch, position: int, over: Over, seconds: float) -> InputError:
+    program = batch.programs[position]
+    path = program.path if isinstance(program, InputError) else program.source.path
+    if over.killed:
+        return InputError(path, "File is left as it was, the process that rewrote it was killed")
+    message = f"File is left as it was, rewriting it takes longer than {seconds:g} s (--timeout)"
+    return InputError(path, message)
+
+
+def _warm_up() -> None:
+    """Load what rewriting needs, once and not in each process that starts with this one's memory."""
+    rewrite("subroutine s(a, b)\n  real :: a(9), b(9, 9)\n  a = sum(b, 2)\nend subroutine s\n")
 
 
 _shared: tuple[Batch, Options] | None = None
@@ -162,13 +191,7 @@ def _work(position: int) -> FileResult | InputError:
 
 
 def _begin(batch: Batch, options: Options, parent: int) -> None:
-    """What a process does first.  It ends soon after its parent: a killed one cannot tell it to."""
+    """What a process does first."""
     global _shared
     _shared = (batch, options)
-
-    def look() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=look, daemon=True).start()
+    limit.end_with(parent)

@@ -54,7 +54,7 @@ class Call:
             flags["exclude"],
             flags["jobs"],
             flags["cache"],
-            _timeout(flags["timeout"]),
+            _timeout(flags.get("timeout")),
         )
 
     def inputs(self, paths: Sequence[Path], without: Path | None) -> list[files.File]:

@@ -11,9 +11,10 @@ from fortrans.frontend.modules import ModuleIndex, index
 from fortrans.frontend.units import Program, read
 from fortrans.options import Options
 from fortrans.outcome import fault
-from fortrans.pipeline import FileResult, rewrite_program
+from fortrans.pipeline import rewrite_program
 from fortrans.remarks import InputError
-from fortrans.source import Source
+from fortrans.result import FileResult
+from fortrans.source import Source, file_name
 
 _INCLUDED = re.compile(r"include\s*['\"<]([^'\">]+)", re.IGNORECASE)
 
@@ -34,13 +35,22 @@ class Batch:
     reading: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, sources: Sequence[Source], context: Sequence[Source] = ()) -> Batch:
-        """Read files; a module that is missing is said where it matters."""
+    def of(
+        cls,
+        sources: Sequence[Source],
+        context: Sequence[Source] = (),
+        read: Mapping[Source, Program] | None = None,
+    ) -> Batch:
+        """Read files; a module that is missing is said where it matters.
+
+        ``read``: what was read before.
+        """
+        read = read or {}
         programs: list[Program | InputError] = []
         reading: list[float] = []
         for source in sources:
             start = perf_counter()
-            programs.append(_read(source))
+            programs.append(read.get(source) or _read(source))
             reading.append(perf_counter() - start)
         known = [p for p in (*programs, *map(_read, context)) if not isinstance(p, InputError)]
         return cls(tuple(programs), tuple(known), index(known), included(known), tuple(reading))
@@ -89,7 +99,3 @@ def included(programs: Sequence[Program]) -> dict[str, str]:
             if statement.form in ("include", "cpp") and (match := _INCLUDED.search(statement.text)):
                 found.setdefault(file_name(match[1]), program.source.path)
     return found
-
-
-def file_name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

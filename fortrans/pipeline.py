@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fortrans import repacking
@@ -12,6 +12,7 @@ from fortrans.ir.fresh import Fresh
 from fortrans.options import Options
 from fortrans.outcome import fault, missed, render_all
 from fortrans.remarks import InputError, Refusal, Remark
+from fortrans.result import FileResult
 from fortrans.source import Edit, Source
 
 if TYPE_CHECKING:
@@ -28,22 +29,6 @@ class Result:
 
     text: str
     remarks: tuple[Remark, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """A file, what became of it, the remarks, in source order, and the time it took.
-
-    ``needs``: the files it depends on, where a run found that out.  ``edits`` are what makes the
-    output of the source; a result of an earlier run has none.
-    """
-
-    source: Source
-    output: Source
-    remarks: tuple[Remark, ...]
-    needs: tuple[str, ...] = field(default=(), compare=False)
-    edits: tuple[Edit, ...] = field(default=(), compare=False)
-    seconds: float = field(default=0.0, compare=False)
 
 
 _DEFAULTS = Options()

@@ -92,3 +92,7 @@ def _marker(origin: Origin, like: str) -> str:
     file = "".join(letter if letter.isprintable() else "?" for letter in origin[0])
     file = file.replace("\\", "\\\\").replace('"', '\\"')
     return f'# {origin[1]} "{file}"' + ("\r\n" if like.endswith("\r\n") else "\n")
+
+
+def file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]

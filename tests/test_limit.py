@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 from fortrans.batch import Batch
 from fortrans.cli import main
 from fortrans.options import Options
-from fortrans.pipeline import FileResult
 from fortrans.project.limit import Over, limited
 from fortrans.remarks import InputError
+from fortrans.result import FileResult
 
 TEXT = """subroutine s(a, b)
   real, intent(out) :: a(:)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fortrans.options import Options
-from fortrans.pipeline import FileResult, rewrite, rewrite_sources
+from fortrans.pipeline import rewrite, rewrite_sources
 from fortrans.remarks import InputError
+from fortrans.result import FileResult
 from fortrans.source import Source
 
 STRICT = Options(strict=True)

@@ -18,7 +18,7 @@ from fortrans.remarks import InputError, Kind
 from fortrans.report import streams, text
 
 if TYPE_CHECKING:
-    from fortrans.pipeline import FileResult
+    from fortrans.result import FileResult
 
 NORMAL = frozenset({Kind.PASSED, Kind.MISSED})
 

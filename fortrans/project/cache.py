@@ -13,11 +13,10 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata, resources
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -46,15 +45,30 @@ def fingerprint() -> str:
     """A hash of the tool itself: its modules, templates and tables, and what it stands on."""
     state = hashlib.sha256(sys.version.encode())
     for name in ("fparser", "jinja2", "islpy"):
-        found = metadata.version(name) if find_spec(name) else "none"
-        state.update(f"{name} {found}\n".encode())
-    top = resources.files("fortrans")
-    for root in (top, top.joinpath("..", "templates")):
-        path = Path(str(root))
+        state.update(f"{name} {_version(name)}\n".encode())
+    top = Path(__file__).parents[1]
+    for path in (top, top.parent / "templates"):
         files = sorted(f for f in path.rglob("*") if f.suffix in (".py", ".toml", ".j2"))
         for file in files:
             state.update(f"{file.relative_to(path)}\n".encode() + file.read_bytes())
     return state.hexdigest()
+
+
+def _version(name: str) -> str:
+    """The version of an installed package, from the name of the folder that tells of it.
+
+    ``importlib.metadata`` knows where else it may stand, and takes longer to import than all the rest.
+    """
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        return "none"
+    beside = Path(spec.origin).parents[1]
+    found = sorted(path.name for path in beside.glob(f"{name}-*.dist-info"))
+    if found:
+        return " ".join(found)
+    from importlib import metadata
+
+    return metadata.version(name)
 
 
 def digest(source: Source) -> bytes:
@@ -64,16 +78,30 @@ def digest(source: Source) -> bytes:
     return state.digest()
 
 
-def key(source: Source, needs: Sequence[bytes], options: Options, host: str | None) -> str:
-    """The name of a result: of the tool, the options, the file and the files it depends on."""
-    state = hashlib.sha256(fingerprint().encode())
-    state.update(repr(options).encode())
-    state.update(_templates(options.templates))
-    state.update(repr(host).encode())
-    state.update(digest(source))
-    for need in needs:
-        state.update(need)
-    return state.hexdigest()
+def keyed(options: Options) -> Callable[[bytes, Sequence[bytes], str | None], str]:
+    """The name of a result: of the tool, the options, the file, the files it depends on, and its host.
+
+    The files go by their ``digest``.
+    """
+    start = hashlib.sha256(fingerprint().encode())
+    start.update(repr(options).encode())
+    start.update(_templates(options.templates))
+
+    def key(own: bytes, needs: Sequence[bytes], host: str | None) -> str:
+        state = start.copy()
+        state.update(repr(host).encode())
+        state.update(own)
+        for need in needs:
+            state.update(need)
+        return state.hexdigest()
+
+    return key
+
+
+def named(kind: str, *parts: str) -> str:
+    """The name of an entry that is no result: of the tool, what kind it is, and what it is about."""
+    text = "\0".join((fingerprint(), kind, *parts))
+    return f"{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}.{kind}"
 
 
 def _templates(named: str | None) -> bytes:
@@ -121,12 +149,25 @@ class Cache:
 
     def get(self, name: str, path: str) -> Cached | None:
         """The entry ``name``, whose file is ``path``; None when there is none that is whole."""
+        data = self.kept(name)
+        found = None if data is None else _result(data, path)
+        if found is not None:
+            self.hits += 1
+        return found
+
+    def put(self, name: str, result: Cached) -> None:
+        """Keep a result."""
+        if self.keep(name, _written(result)):
+            self.stored += 1
+
+    def kept(self, name: str) -> bytes | None:
+        """The content of the entry ``name``; None when there is none that is whole."""
         place = self._place(name)
         try:
             data = place.read_bytes()
         except OSError:
             return None
-        found = _read(data, path)
+        found = _content(data)
         if found is None:
             with suppress(OSError):
                 place.unlink()
@@ -134,37 +175,37 @@ class Cache:
         # The last use is what tells old entries from those in use.
         with suppress(OSError):
             os.utime(place)
-        self.hits += 1
         return found
 
-    def put(self, name: str, result: Cached) -> None:
-        """Keep a result; a full disk or a lost folder only means that it is not kept."""
+    def keep(self, name: str, content: bytes) -> bool:
+        """Keep ``content``; a full disk or a lost folder only means that it is not kept: False."""
         place = self._place(name)
         fresh = place.with_name(f".{name[:16]}.{secrets.token_hex(4)}")
         try:
             place.parent.mkdir(exist_ok=True, mode=0o700)
-            fresh.write_bytes(_written(result))
+            body = zlib.compress(content, 1)
+            fresh.write_bytes(FORMAT + hashlib.sha256(body).digest() + body)
             fresh.replace(place)
         except OSError:
             with suppress(OSError):
                 fresh.unlink()
-            return
-        self.stored += 1
+            return False
+        return True
 
     def _place(self, name: str) -> Path:
         return self.path / name[:2] / name[2:]
 
     def _entries(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for shard in self.path.glob("[0-9a-f][0-9a-f]"):
-            with suppress(OSError):
-                for entry in shard.iterdir():
-                    with suppress(OSError):
-                        yield entry, entry.stat()
+        """Everything kept: results, facts, what a killed run left half written."""
+        for name in ("[0-9a-f][0-9a-f]/*", "[0-9a-f][0-9a-f]/.*", "index-*.json", ".index-*"):
+            for entry in self.path.glob(name):
+                with suppress(OSError):
+                    yield entry, entry.stat()
 
     def size(self) -> tuple[int, int]:
-        """How many entries there are, and the bytes they take."""
-        sizes = [found.st_size for _, found in self._entries()]
-        return len(sizes), sum(sizes)
+        """How many results there are, and the bytes that everything kept takes."""
+        found = list(self._entries())
+        return sum(map(_is_result, (place for place, _ in found))), sum(size.st_size for _, size in found)
 
     def trim(self) -> None:
         """Drop what was longest not used, down to nine tenths of the limit, when it is exceeded."""
@@ -179,16 +220,20 @@ class Cache:
             total -= found.st_size
 
     def clear(self) -> int:
-        """Drop every entry; how many there were."""
+        """Drop everything; how many results there were."""
         count = 0
         for place, _ in list(self._entries()):
             with suppress(OSError):
                 place.unlink()
-                count += 1
+                count += _is_result(place)
         for shard in list(self.path.glob("[0-9a-f][0-9a-f]")):
             with suppress(OSError):
                 shard.rmdir()
         return count
+
+
+def _is_result(place: Path) -> bool:
+    return not place.suffix
 
 
 def _lines(span: Span) -> tuple[int, int]:
@@ -200,19 +245,26 @@ def _written(result: Cached) -> bytes:
         [_lines(r.span), r.code, r.kind.value, r.message, [_lines(span) for span in r.also]]
         for r in result.remarks
     ]
-    body = zlib.compress(json.dumps([result.text, remarks]).encode(), 1)
-    return FORMAT + hashlib.sha256(body).digest() + body
+    return json.dumps([result.text, remarks]).encode()
 
 
-def _read(data: bytes, path: str) -> Cached | None:
+def _content(data: bytes) -> bytes | None:
     start = len(FORMAT) + 32
     if not data.startswith(FORMAT) or hashlib.sha256(data[start:]).digest() != data[len(FORMAT) : start]:
         return None
-    text, remarks = json.loads(zlib.decompress(data[start:]))
-    return Cached(
-        text,
-        tuple(
+    try:
+        return zlib.decompress(data[start:])
+    except zlib.error:
+        return None
+
+
+def _result(data: bytes, path: str) -> Cached | None:
+    try:
+        text, remarks = json.loads(data)
+        found = tuple(
             Remark(path, Span(*span), code, Kind(kind), message, tuple(Span(*x) for x in also))
             for span, code, kind, message, also in remarks
-        ),
-    )
+        )
+    except (ValueError, TypeError):
+        return None
+    return Cached(text, found) if isinstance(text, str) else None

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fortrans.options import Options
-from fortrans.pipeline import FileResult
 from fortrans.project import files, index, run
 from fortrans.project.cache import Cache
 from fortrans.project.command import Command, parse, replaced
 from fortrans.remarks import InputError, Remark
+from fortrans.result import FileResult
 
 Say = Callable[[str], None]
 

@@ -6,24 +6,25 @@ whatever the cache holds.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from fortrans.batch import Batch
-from fortrans.frontend.units import Program
 from fortrans.options import Options
-from fortrans.pipeline import FileResult, rewrite
-from fortrans.project import limit
-from fortrans.project.cache import Cache, Cached, digest, key
-from fortrans.project.limit import Over
+from fortrans.project.cache import Cache, Cached, keyed
+from fortrans.project.facts import Standing, standing
 from fortrans.remarks import InputError
-from fortrans.source import Source
+from fortrans.result import FileResult
+from fortrans.source import Source, file_name
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from fortrans.batch import Batch
+    from fortrans.project.limit import Over
 
 SMALL = 2000
 """Lines that one process rewrites before another one would have started."""
@@ -59,57 +60,51 @@ def run(
 ) -> Iterator[FileResult | InputError]:
     """As ``pipeline.rewrite_sources``, with ``means``; ``done`` is told how many files are done."""
     means = means or Means()
-    batch = Batch.of(sources, context)
-    needs = _needs(batch)
-    names = _keys(batch, options, needs) if means.cache is not None else [""] * len(sources)
-    known: dict[int, FileResult | InputError] = {}
+    every = [*sources, *context]
+    at = standing(every, means.cache)
+    known: dict[int, FileResult | InputError] = dict(at.problems)
+    names: dict[int, str] = {}
     if means.cache is not None:
-        for position, (source, name) in enumerate(zip(sources, names, strict=True)):
-            if name and (found := means.cache.get(name, source.path)) is not None:
+        key = keyed(options)
+        for position, source in enumerate(sources):
+            if position in known:
+                continue
+            needs = [at.digests[need] for need in at.needs[position]]
+            names[position] = key(at.digests[position], needs, at.hosts.get(file_name(source.path)))
+            if (found := means.cache.get(names[position], source.path)) is not None:
                 known[position] = FileResult(source, Source(source.path, found.text), found.remarks)
     open_ = [position for position in range(len(sources)) if position not in known]
-    fresh = _fresh(batch, open_, options, means)
+    fresh = _opened(every, at, open_, options, means)
     with closing(fresh):
-        for position, result in enumerate(_merged(len(sources), known, fresh)):
+        for position in range(len(sources)):
+            result = known[position] if position in known else next(fresh)
             if means.cache is not None and position not in known and isinstance(result, FileResult):
                 means.cache.put(names[position], Cached(result.output.text, result.remarks))
             done(position + 1, len(sources))
             if isinstance(result, FileResult):
-                result = replace(result, needs=tuple(need.source.path for need in needs[position]))
+                result = replace(result, needs=tuple(every[need].path for need in at.needs[position]))
             yield result
     if means.cache is not None and means.cache.stored:
         means.cache.trim()
 
 
-def _merged(
-    count: int, known: dict[int, FileResult | InputError], fresh: Iterator[FileResult | InputError]
-) -> Iterator[FileResult | InputError]:
-    for position in range(count):
-        yield known[position] if position in known else next(fresh)
+def _opened(
+    every: Sequence[Source], at: Standing, positions: Sequence[int], options: Options, means: Means
+) -> Generator[FileResult | InputError]:
+    """The results of the files at ``positions``, in order; no file is read that none of them needs."""
+    if not positions:
+        return
+    from fortrans.batch import Batch
 
-
-Needs = list[tuple[Program, ...]]
-
-
-def _needs(batch: Batch) -> Needs:
-    """The files that each file depends on."""
-    from fortrans.frontend.dependencies import Dependencies
-
-    dependencies = Dependencies(batch.known)
-    return [
-        () if isinstance(program, InputError) else dependencies.of(program) for program in batch.programs
-    ]
-
-
-def _keys(batch: Batch, options: Options, needs: Needs) -> list[str]:
-    """The name of each file's result in the cache; "" where a file has none."""
-    digests = {id(program): digest(program.source) for program in batch.known}
-    return [
-        ""
-        if isinstance(program, InputError)
-        else key(program.source, [digests[id(need)] for need in mine], options, batch.host(program))
-        for program, mine in zip(batch.programs, needs, strict=True)
-    ]
+    wanted = {*positions, *(need for position in positions for need in at.needs[position])}
+    order = sorted(wanted)
+    read = {program.source: program for program in at.programs.values()}
+    batch = Batch.of([every[position] for position in order], read=read)
+    batch = replace(batch, hosts=at.hosts)
+    place = {position: index for index, position in enumerate(order)}
+    fresh = _fresh(batch, [place[position] for position in positions], options, means)
+    with closing(fresh):
+        yield from fresh
 
 
 def _fresh(
@@ -117,11 +112,14 @@ def _fresh(
 ) -> Generator[FileResult | InputError]:
     """The results of the files at ``positions``, in order."""
     if means.seconds is not None:
+        from fortrans.project.limit import Over, limited
+
+
         if positions:
             _warm_up()
         jobs = means.jobs or processors()
         work = partial(batch.rewrite, options=options)
-        found = limit.limited(work, positions, jobs, means.seconds)
+        found = limited(work, positions, jobs, means.seconds)
         with closing(found):
             for position, result in zip(positions, found, strict=True):
                 yield _late(batch, position, result, means.seconds) if isinstance(result, Over) else result
@@ -132,7 +130,7 @@ def _fresh(
         if not isinstance(program := batch.programs[position], InputError)
     )
     jobs = min(means.jobs or processors(), len(positions), size // SMALL + 1)
-    if jobs < 2 or "fork" not in multiprocessing.get_all_start_methods():
+    if jobs < 2 or not hasattr(os, "fork"):
         for position in positions:
             yield batch.rewrite(position, options)
         return
@@ -150,6 +148,8 @@ def _late(batch: Batch, position: int, over: Over, seconds: float) -> InputError
 
 def _warm_up() -> None:
     """Load what rewriting needs, once and not in each process that starts with this one's memory."""
+    from fortrans.pipeline import rewrite
+
     rewrite("subroutine s(a, b)\n  real :: a(9), b(9, 9)\n  a = sum(b, 2)\nend subroutine s\n")
 
 
@@ -160,6 +160,10 @@ _shared: tuple[Batch, Options] | None = None
 def _forked(
     batch: Batch, positions: Sequence[int], options: Options, jobs: int
 ) -> Iterator[FileResult | InputError]:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     # A forked process has the parent's memory: what it starts with is not sent.
     start = (batch, options, os.getpid())
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin, start)
@@ -194,4 +198,6 @@ def _begin(batch: Batch, options: Options, parent: int) -> None:
     """What a process does first."""
     global _shared
     _shared = (batch, options)
-    limit.end_with(parent)
+    from fortrans.project.limit import end_with
+
+    end_with(parent)

@@ -12,8 +12,9 @@ from pathlib import Path
 from fortrans.frontend.dependencies import defined, wanted
 from fortrans.frontend.units import Program, read
 from fortrans.options import Options
-from fortrans.pipeline import FileResult, rewrite_sources
+from fortrans.pipeline import rewrite_sources
 from fortrans.remarks import InputError, Kind, Remark
+from fortrans.result import FileResult
 from fortrans.source import Source
 from fortrans.verify.blame import minimal
 from fortrans.verify.build import BuildFailed, Run, build, compiler_path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -223,3 +224,48 @@ def test_memory_and_time_are_the_programs(tmp_path: Path) -> None:
     assert large.peak > 150e6
     killed = measured(["sh", "-c", "kill -9 $$"], tmp_path, 20)
     assert killed.run.exit == 137
+
+
+MANY = """subroutine many(a, b, c, m, n)
+  implicit none
+  integer, intent(in) :: m, n
+  real, intent(in) :: a(m, n), b(n, m)
+  real, intent(inout) :: c(m)
+  integer :: k
+  do k = 1, 50
+    c = sum(a*spread(b(:, modulo(k, m) + 1), 1, m), dim=2)
+  end do
+end subroutine
+"""
+
+
+def benched(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["bench", *arguments])
+    return result.exit_code, result.output
+
+
+def test_bench_counts_what_is_gone(project: Path) -> None:
+    text = PROGRAM.replace("c = sum(a*spread(b(1, :), 2, 30), dim=2)", "call many(a, b, c, 40, 30)")
+    (project / "a_program.f90").write_text(text)
+    (project / "many.f90").write_text(MANY)
+    code, output = benched("--rounds", "3", "--format", "json", ".")
+    assert code == 0, output
+    (timing,) = json.loads(output)
+    before, after = timing["original"], timing["rewritten"]
+    assert before["temporaries"] > after["temporaries"] == 0
+    assert before["allocations"]["calls"] >= after["allocations"]["calls"] + 50
+    assert before["routines"] > after["routines"]
+    assert len(timing["ratios"]) == 3 and min(timing["ratios"]) <= timing["ratio"] <= max(timing["ratios"])
+    code, output = benched("--rounds", "1", ".")
+    assert code == 0 and "times as fast" in output and "allocations" in output
+
+
+def test_bench_gives_no_ratio_for_other_output(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    code, output = benched("m.f90", "a_program.f90")
+    assert code == 1 and "outputs differ" in output and "times as fast" not in output
+
+
+def test_bench_without_a_program(project: Path) -> None:
+    code, output = benched("m.f90")
+    assert code == 2 and "No main program is among the files" in output

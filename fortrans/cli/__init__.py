@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from fortrans import __version__
+from fortrans.cli.bench import bench
 from fortrans.cli.call import NORMAL, Call
 from fortrans.cli.check import check, print_diff
 from fortrans.cli.configured import Configured
@@ -56,6 +57,7 @@ main.add_command(check)
 main.add_command(launch)
 main.add_command(export)
 main.add_command(verify)
+main.add_command(bench)
 main.add_command(report)
 
 

@@ -66,7 +66,7 @@ class Call:
                 self.fail(found)
             else:
                 read.append(found)
-        for found in self._read(self.context_paths, None, seen):
+        for found in self._read(self.context_paths, None, seen, modules=True):
             if not isinstance(found, InputError):
                 self.context.append(found)
             elif files.exists(Path(found.path)):
@@ -76,11 +76,12 @@ class Call:
         return read
 
     def _read(
-        self, paths: Sequence[Path], without: Path | None, seen: set[str]
+        self, paths: Sequence[Path], without: Path | None, seen: set[str], modules: bool = False
     ) -> Iterator[files.File | InputError]:
-        for found in files.find(paths, without, seen, self.exclude):
+        read = files.read_declarations if modules else files.read
+        for found in files.find(paths, without, seen, self.exclude, modules):
             try:
-                yield found if isinstance(found, InputError) else files.read(found)
+                yield found if isinstance(found, InputError) else read(found)
             except InputError as problem:
                 yield problem
 

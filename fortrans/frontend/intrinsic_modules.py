@@ -182,3 +182,10 @@ def source(name: str) -> str | None:
     lines += [line.strip() for line in _OTHERS.get(name, "").strip().splitlines()]
     lines += [f"interface {generic}\nend interface" for generic in _GENERICS[name].split()]
     return "\n".join([*lines, f"end module {name}", ""])
+
+
+def declares(module: str, name: str) -> bool:
+    """Whether an intrinsic module has a named constant of that name."""
+    return name in _NUMBERS.get(module, {}) or any(
+        name in constants.split() for constants in _CONSTANTS.get(module, {}).values()
+    )

@@ -24,7 +24,8 @@ class ModuleIndex:
     """Where each module and submodule is defined.
 
     A name defined twice, under ``#if`` or in two files, is in ``unsure``, with why: its module
-    counts as not seen.  Copies of one text are one module.
+    counts as not seen.  Copies of one text are one module.  A source wins over a compiled module,
+    and so does the intrinsic module of that name.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,11 @@ class ModuleIndex:
                 self.submodules[ancestor, unit.name] = (program, unit)
 
     def _add_module(self, program: Program, unit: Unit) -> None:
+        if is_compiled(program):
+            known = self.modules.get(unit.name)
+            sourced = known is not None and not is_compiled(known[0])
+            if sourced or intrinsic_modules.source(unit.name) is not None:
+                return
         before = self.modules.setdefault(unit.name, (program, unit))
         if before[1] is unit:
             return
@@ -66,9 +72,14 @@ class ModuleIndex:
 def index(programs: Sequence[Program]) -> ModuleIndex:
     """Index the modules of all ``programs``, in any order."""
     found = ModuleIndex()
-    for program in programs:
+    for program in sorted(programs, key=is_compiled):
         found.add(program)
     return found
+
+
+def is_compiled(program: Program) -> bool:
+    """Whether a program is the text of a compiled module."""
+    return program.source.path.endswith(".mod")
 
 
 def _is_conditional(program: Program, unit: Unit) -> bool:
@@ -127,7 +138,10 @@ class World:
     def _parent(self, unit: Unit) -> Frame | None:
         ancestor, _, parent = unit.ancestor.partition(":")
         if not parent:
-            return self.module(ancestor, "non_intrinsic")
+            known = self.modules.modules.get(ancestor)
+            # A compiled module does not tell what is private in it.
+            compiled = known is not None and is_compiled(known[0])
+            return None if compiled else self.module(ancestor, "non_intrinsic")
         found = self.modules.submodules.get((ancestor, parent))
         if found is None or found[1] is unit:
             return None

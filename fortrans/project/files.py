@@ -25,6 +25,9 @@ FREE_FORM = frozenset({".f90", ".f95", ".f03", ".f08", ".f18"})
 FIXED_FORM = frozenset({".f", ".for", ".ftn", ".f77", ".fpp"})
 """Suffixes that compilers read as fixed source form, compared in lower case."""
 
+MODULE_FILE = ".mod"
+"""Suffix of compiled modules, looked for where modules are only looked up."""
+
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -90,18 +93,21 @@ def find(
     without: Path | None = None,
     seen: set[str] | None = None,
     exclude: Sequence[str] = (),
+    modules: bool = False,
 ) -> Iterator[Entry | InputError]:
     """The files that ``arguments`` name, each once, in order; directories are walked, sorted.
 
     Hidden files and directories below an argument are skipped, and so is everything below
     ``without`` (an output directory that lies inside an input directory).  ``seen`` holds the
     real paths found before, and is added to.  ``exclude`` holds patterns of names, and of paths
-    below an argument, that are left out; what is an argument itself is never left out.
+    below an argument, that are left out; what is an argument itself is never left out.  With
+    ``modules`` compiled modules are found too.
     """
     skip = real(without) if without is not None else None
     seen = set() if seen is None else seen
+    suffixes = FREE_FORM | {MODULE_FILE} if modules else FREE_FORM
     for argument in arguments:
-        inside = _below(argument, skip, exclude) if is_directory(argument) else None
+        inside = _below(argument, skip, exclude, suffixes) if is_directory(argument) else None
         for found in inside or [Entry(argument, Path(argument.name))]:
             if isinstance(found, InputError):
                 yield found
@@ -110,7 +116,9 @@ def find(
                 yield found
 
 
-def _below(top: Path, skip: str | None, exclude: Sequence[str]) -> Iterator[Entry | InputError]:
+def _below(
+    top: Path, skip: str | None, exclude: Sequence[str], suffixes: frozenset[str]
+) -> Iterator[Entry | InputError]:
     failures: list[OSError] = []
     entries: list[Entry] = []
     for folder, folders, names in os.walk(top, onerror=failures.append):
@@ -123,7 +131,7 @@ def _below(top: Path, skip: str | None, exclude: Sequence[str]) -> Iterator[Entr
         entries += [
             Entry(here / name, (here / name).relative_to(top))
             for name in sorted(names)
-            if wanted(name) and Path(name).suffix.lower() in FREE_FORM
+            if wanted(name) and Path(name).suffix.lower() in suffixes
         ]
     yield from (InputError(str(failure.filename), reason("read file", failure)) for failure in failures)
     if not entries and not failures:
@@ -147,10 +155,9 @@ def read(entry: Entry) -> File:
     path = str(entry.path)
     if entry.path.suffix.lower() in FIXED_FORM:
         raise InputError(path, "Fixed source form is not read, convert the file to free form first")
-    try:
-        data = entry.path.read_bytes()
-    except OSError as error:
-        raise InputError(path, reason("read file", error)) from error
+    if entry.path.suffix.lower() == MODULE_FILE:
+        raise InputError(path, "File is a compiled module, it is looked up with -I and never rewritten")
+    data = _bytes(entry)
     if (null := data.find(b"\0")) >= 0:
         raise InputError(path, "File is binary, not Fortran text", data.count(b"\n", 0, null) + 1)
     mark = data.startswith(_MARK)
@@ -159,6 +166,27 @@ def read(entry: Entry) -> File:
     except UnicodeDecodeError:
         return _file(entry, data.decode("latin-1"), "latin-1", False)
     return _file(entry, text, "utf-8", mark)
+
+
+def _bytes(entry: Entry) -> bytes:
+    try:
+        return entry.path.read_bytes()
+    except OSError as error:
+        raise InputError(str(entry.path), reason("read file", error)) from error
+
+
+def read_declarations(entry: Entry) -> File:
+    """Read a file whose modules are looked up: a source file, or a module file of gfortran's as text.
+
+    Raises InputError as ``read`` does, and for a module file that is damaged or of another version.
+    """
+    if entry.path.suffix.lower() != MODULE_FILE:
+        return read(entry)
+    from fortrans.frontend import modfile, modtext
+
+    path = str(entry.path)
+    text = modtext.text(entry.path.stem.lower(), modfile.read(path, _bytes(entry)))
+    return File(entry, Source(path, text), "utf-8", False)
 
 
 def _file(entry: Entry, text: str, encoding: Literal["utf-8", "latin-1"], mark: bool) -> File:

@@ -89,7 +89,7 @@ def _row(path: Path, before: Rows, texts: dict[str, Source]) -> tuple[int, int, 
 
 def _read(path: str) -> Source | None:
     try:
-        return files.read(files.Entry(Path(path), Path(path))).source
+        return files.read_declarations(files.Entry(Path(path), Path(path))).source
     except InputError:
         return None
 

@@ -103,13 +103,15 @@ def rewritten(file: files.File, around: Sequence[Path], how: Launch) -> FileResu
 def _around(command: Command, path: Path, context: Sequence[Path]) -> list[Path]:
     """Where the modules of a file may be: the context; beside the file and in the command's folders."""
     folders = dict.fromkeys((path.parent, *command.folders))
-    found = [entry.path for entry in files.find(context) if isinstance(entry, files.Entry)]
+    looked = files.find(context, modules=True)
+    found = [entry.path for entry in looked if isinstance(entry, files.Entry)]
+    suffixes = files.FREE_FORM | {files.MODULE_FILE}
     for folder in folders:
         with suppress(OSError):
             found += sorted(
                 inner
                 for inner in folder.iterdir()
-                if inner.suffix.lower() in files.FREE_FORM and not inner.name.startswith(".")
+                if inner.suffix.lower() in suffixes and not inner.name.startswith(".")
             )
     once = {files.real(path): path for path in reversed(found)}
     return list(reversed(once.values()))

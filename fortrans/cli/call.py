@@ -73,6 +73,8 @@ class Call:
                 self.warn(found)
             else:
                 self.fail(found)
+        folders = [path for path in self.context_paths if files.is_directory(path)]
+        self.context += files.included([file.source for file in (*read, *self.context)], folders)
         return read
 
     def _read(

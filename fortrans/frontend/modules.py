@@ -16,6 +16,7 @@ from fortrans.source import Source
 if TYPE_CHECKING:
     from fortrans.frontend.entities import Entity
     from fortrans.frontend.frames import Frame
+    from fortrans.frontend.lines import Statement
 
 Branch = tuple[int, ...]
 
@@ -155,6 +156,11 @@ class World:
         if found is None and nature != "non_intrinsic":
             found = _intrinsic(name)
         return None if found is None else self.frame(*found, None)
+
+    def included(self, name: str) -> Sequence[Statement] | None:
+        """The statements of the included file that module ``name`` stands for; None when not seen."""
+        found = None if name in self.modules.unsure else self.modules.modules.get(name)
+        return None if found is None else found[1].specification
 
     def missing(self, name: str) -> str:
         """Why ``module`` gives None, as a clause."""

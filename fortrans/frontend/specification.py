@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fortrans.frontend.associations import Implicit, Import, Use, implicit, import_, use
+from fortrans.frontend.includes import module_name
 from fortrans.frontend.lines import Statement
 from fortrans.frontend.tokens import NAME, split, words
 from fortrans.frontend.units import Unit
@@ -60,6 +61,7 @@ class SpecificationPart:
         self.access: list[Statement] = []
         self.generic_statements: list[str] = []
         self.default_public = True
+        self._including: set[str] = set()
         host = frame.host
         if host is None or frame.unit.kind in ("interface body", *HOSTLESS):
             self.rules = Implicit()
@@ -75,6 +77,8 @@ class SpecificationPart:
 
     def _read(self, frame: Frame, statement: Statement) -> None:
         text = statement.text
+        if statement.form == "include" and self._include(frame, statement):
+            return
         if statement.form != "fortran":
             self.includes.append(_DIRECTORY.sub("", text))
             return
@@ -104,6 +108,20 @@ class SpecificationPart:
                 self.generic_statements.append(text)
         for word in set(words(text)):
             self.index.setdefault(word, []).append(statement)
+
+    def _include(self, frame: Frame, line: Statement) -> bool:
+        """Read what an INCLUDE line stands for in its place; False where that is not known."""
+        name = module_name(line.text)
+        found = frame.world.included(name)
+        if found is None or name in self._including:
+            return False
+        self._including.add(name)
+        for inner in found:
+            # Of the preprocessor's branches, and where it stands, the line is what counts.
+            placed = replace(inner, ordinal=line.ordinal, span=line.span, conditional=line.conditional)
+            self._read(frame, placed)
+        self._including.discard(name)
+        return True
 
     def imported(self, name: str, explicit: bool) -> bool:
         """Whether IMPORT lets ``name`` in; ``explicit``: nothing comes in without it (8.8)."""

@@ -157,6 +157,12 @@ def read(entry: Entry) -> File:
         raise InputError(path, "Fixed source form is not read, convert the file to free form first")
     if entry.path.suffix.lower() == MODULE_FILE:
         raise InputError(path, "File is a compiled module, it is looked up with -I and never rewritten")
+    return read_text(entry)
+
+
+def read_text(entry: Entry) -> File:
+    """Read a text file, whatever its suffix.  Raises InputError when it is missing, binary or empty."""
+    path = str(entry.path)
     data = _bytes(entry)
     if (null := data.find(b"\0")) >= 0:
         raise InputError(path, "File is binary, not Fortran text", data.count(b"\n", 0, null) + 1)
@@ -187,6 +193,38 @@ def read_declarations(entry: Entry) -> File:
     path = str(entry.path)
     text = modtext.text(entry.path.stem.lower(), modfile.read(path, _bytes(entry)))
     return File(entry, Source(path, text), "utf-8", False)
+
+
+def included(read: Iterable[Source], folders: Sequence[Path]) -> Iterator[File]:
+    """The files that INCLUDE lines of ``read`` name, each as a module of declarations.
+
+    A file is looked for beside the one that includes it and then in ``folders``, as compilers do.
+    One that is not found, or is more than declarations, is left out.
+    """
+    from fortrans.frontend.includes import as_module, mentioned
+
+    waiting = list(read)
+    seen: set[str] = set()
+    while waiting:
+        source = waiting.pop()
+        for name in mentioned(source.text):
+            places = (folder / name for folder in (Path(source.path).parent, *folders))
+            path = next((place for place in places if _is_file(place)), None)
+            if path is None or real(path) in seen:
+                continue
+            seen.add(real(path))
+            with suppress(InputError):
+                found = read_text(Entry(path, Path(path.name)))
+                if (module := as_module(found.source)) is not None:
+                    waiting.append(found.source)
+                    yield File(found.entry, module, found.encoding, found.mark)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _file(entry: Entry, text: str, encoding: Literal["utf-8", "latin-1"], mark: bool) -> File:

@@ -75,7 +75,8 @@ def _changed(command: Command, how: Launch, folder: Path) -> Iterator[tuple[int,
         path = Path(command.words[position])
         try:
             file = files.read(files.Entry(path, Path(path.name)))
-            result = rewritten(file, _around(command, path, how.context), how)
+            folders = (*command.folders, *filter(files.is_directory, how.context))
+            result = rewritten(file, _around(command, path, how.context), folders, how)
         except InputError as problem:
             if how.strict:
                 raise
@@ -89,10 +90,16 @@ def _changed(command: Command, how: Launch, folder: Path) -> Iterator[tuple[int,
             yield position, place
 
 
-def rewritten(file: files.File, around: Sequence[Path], how: Launch) -> FileResult:
-    """One file rewritten, with line markers.  Raises InputError."""
+def rewritten(
+    file: files.File, around: Sequence[Path], folders: Sequence[Path], how: Launch
+) -> FileResult:
+    """One file rewritten, with line markers.  Raises InputError.
+
+    ``around``: files that may hold its modules.  ``folders``: where included files are looked for.
+    """
     store = None if how.cache is None else how.cache.path
     context = index.needed(file.source, around, store)
+    context += [other.source for other in files.included([file.source, *context], folders)]
     options = replace(how.options, line_markers=True)
     (result,) = run.run([file.source], options, context, run.Means(1, how.cache))
     if isinstance(result, InputError):

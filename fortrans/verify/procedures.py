@@ -149,7 +149,7 @@ class _Writer:
             yield from ("  mark = 5", "end if")
         for d in p.dummies:
             if d.intent == "out":
-                yield from self.guarded(d, self.sweep(d, [f"{{x}} = {d.kind.value.format(e='{i} + m')}"]))
+                yield from self.guarded(d, self.sweep(d, [f"{{x}} = &\n{d.kind.value.format(e='{i} + m')}"]))
         order = [d for d in p.dummies for _ in range(self.random.choice((1, 2)))]
         self.random.shuffle(order)
         before, after = self.random.choice(_BRANCHES) if self.chance(0.4) else ((), ())
@@ -191,9 +191,9 @@ class _Writer:
 
     def work(self, d: _Dummy, p: _Procedure) -> Iterator[str]:
         number = d.kind.number.format(x="{x}")
-        lines = [f"acc = modulo(acc + {number}*({{i}}), 5000)"]
+        lines = [f"acc = modulo(acc + {number} &\n*({{i}}), 5000)"]
         if d.intent != "in":
-            lines.append(f"mark = modulo({number} + {{i}} + r, 999)")
+            lines.append(f"mark = modulo({number} + &\n{{i}} + r, 999)")
             lines.append(f"{{x}} = {d.kind.value.format(e='mark')}")
         if self.chance(0.2):
             lines.insert(0, "if (acc == 17) cycle")
@@ -212,7 +212,7 @@ class _Writer:
         """A call of itself with sections of its dummies, present ones only."""
         arguments = []
         for d in p.dummies:
-            cut = ", ".join(self.cut(d, dim) for dim in range(1, d.rank + 1))
+            cut = ", &\n    ".join(self.cut(d, dim) for dim in range(1, d.rank + 1))
             whole = d.optional or self.chance(0.3)
             arguments.append(d.name if whole else f"{d.name}({cut})")
         yield "if (reps > 1) then"
@@ -298,7 +298,7 @@ class _Writer:
         yield "  integer :: k1, k2, k3, k4, k5"
         yield f"  acc = {self.random.randrange(50)}"
         for name, d, sizes in shown:
-            yield from self.loops(name, sizes, lambda x, i, d=d: f"{x} = {d.kind.value.format(e=i)}")
+            yield from self.loops(name, sizes, lambda x, i, d=d: f"{x} = &\n{d.kind.value.format(e=i)}")
         numbers = [f"m={pick((-1, 0, 1, 3))}", f"reps={pick((-1, 0, 1, 3, 4))}", "acc=acc"]
         call = self.call(p, [*numbers, *arguments])
         yield from f"  {call.replace('mark', 'res')}".split("\n")
@@ -310,7 +310,7 @@ class _Writer:
             yield from self.loops(
                 name,
                 sizes,
-                lambda x, i, d=d: f"acc = modulo(acc*3 + {d.kind.number.format(x=x)}*({i}), 99991)",
+                lambda x, i, d=d: f"acc = modulo(acc*3 + &\n{d.kind.number.format(x=x)}*({i}), 99991)",
             )
             yield f"  print *, '{name}', acc"
         yield "end block"

@@ -51,6 +51,57 @@ def place_of(procedure: Procedure, names: Sequence[str]) -> int | None:
     return best
 
 
+def surely_reached(procedure: Procedure, start: int, hot: Sequence[int]) -> bool:
+    """Whether going on from step ``start`` leads to one of ``hot``, errors aside.
+
+    Loops are taken to run: what an empty loop would do is not worth a thought here.
+    """
+    steps = procedure.steps
+    base = steps[start].branches
+    return _reaches(steps, [n for n in range(start, len(steps)) if _within(steps[n], base)], base, hot)
+
+
+def _within(step: Step, base: Sequence[tuple[int, int]]) -> bool:
+    return step.branches[: len(base)] == base
+
+
+def _reaches(
+    steps: Sequence[Step], numbers: Sequence[int], base: Sequence[tuple[int, int]], hot: Sequence[int]
+) -> bool:
+    """Whether the steps of a branch lead to one of ``hot``: at its level, or in all branches of a choice."""
+    for number in numbers:
+        step = steps[number]
+        if number in hot and step.branches == base:
+            return not (step.conditional and not step.loops)
+        if step.kind in _CHOICES and step.branches == base and not step.loops:
+            parts = _parts(steps, number)
+            inside = [[*base, steps[part[0]].branches[len(base)]] for part in parts if part]
+            if _complete(steps, number) and len(inside) == len(parts) and all(
+                _reaches(steps, part, tuple(own), hot) for part, own in zip(parts, inside)
+            ):  # fmt: skip
+                return True
+        if step.leaves and step.kind not in ("cycle", "exit"):
+            return False
+    return False
+
+
+def _complete(steps: Sequence[Step], at: int) -> bool:
+    """Whether one of the branches of the construct at ``at`` is always taken: ELSE, or CASE DEFAULT."""
+    texts = [steps[n].text for n in _construct(steps, at) if _guard(steps[n], steps[at].branches)]
+    return any("(" not in text for text in texts)
+
+
+def _parts(steps: Sequence[Step], at: int) -> list[list[int]]:
+    """The steps of each branch of the construct at ``at``."""
+    parts: list[list[int]] = [[]]
+    for number in _construct(steps, at):
+        if _guard(steps[number], steps[at].branches):
+            parts.append([])
+        else:
+            parts[-1].append(number)
+    return parts if steps[at].kind == "if then" else parts[1:]
+
+
 def _only_reads(step: Step, names: Sequence[str]) -> bool:
     return step.repeatable and all(
         not mention.defined for name in names for mention in step.mentions.get(name, ())
@@ -109,14 +160,9 @@ def _behind(procedure: Procedure, at: int, used: Sequence[int]) -> int | None:
     if end >= len(steps) or any(number in inside for number in used):
         return None
     outer = steps[at].branches
-    branches: list[list[Step]] = [[]]
-    for number in inside:
-        if _guard(steps[number], outer):
-            if not steps[number].repeatable:
-                return None
-            branches.append([])
-        else:
-            branches[-1].append(steps[number])
+    if any(_guard(steps[number], outer) and not steps[number].repeatable for number in inside):
+        return None
+    branches = [[steps[number] for number in part] for part in _parts(steps, at)]
     if all(_harmless(branch, len(outer) + 1) for branch in branches):
         return end
     return None

@@ -6,7 +6,6 @@ flang 19): an array walked once loses by half, one walked four times or more gai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fortrans.ir.procedures import Loop, Mention, Procedure, Step
@@ -114,21 +113,6 @@ def mentioned(procedure: Procedure, name: str) -> tuple[int, ...]:
         for number, step in enumerate(procedure.steps)
         if any(mention.role != _INQUIRED for mention in step.mentions.get(name, ()))
     )
-
-
-def surely_reached(procedure: Procedure, start: int, hot: Sequence[int]) -> bool:
-    """Whether going on from step ``start`` leads to one of ``hot``, errors aside.
-
-    Loops are taken to run: what an empty loop would do is not worth a thought here.
-    """
-    base = procedure.steps[start].branches
-    for number in range(start, len(procedure.steps)):
-        step = procedure.steps[number]
-        if number in hot and step.branches[: len(base)] == base and len(step.branches) == len(base):
-            return not (step.conditional and not step.loops)
-        if step.leaves and step.kind not in ("cycle", "exit"):
-            return False
-    return False
 
 
 def defined_first(procedure: Procedure, name: str, rank: int, plain: bool) -> bool:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fortrans.analysis.placing import place_of
+from fortrans.analysis.placing import place_of, surely_reached
 from fortrans.analysis.repackable import check_dummy, check_procedure, copies_in
-from fortrans.analysis.usage import PASSES, Usage, mentioned, surely_reached, usage
+from fortrans.analysis.usage import PASSES, Usage, mentioned, usage
 from fortrans.ir.procedures import Dummy, Procedure, Step
 from fortrans.ir.symbols import Intent, described
 from fortrans.options import Options

@@ -1,5 +1,5 @@
 # Short names; the two commands of README need no make.
-.PHONY: test demo bench bench-repack examples fuzz mutate lint types bless readme wheel
+.PHONY: throughput test demo bench bench-repack examples fuzz mutate lint types bless readme wheel
 
 IN = source scripts/environment.sh && environment dev
 SHELL = /usr/bin/env bash
@@ -10,6 +10,7 @@ test:  ; bash scripts/test.sh
 demo:  ; bash scripts/demo.sh
 bench: ; $(IN) && compiler && python -m fortrans.verify.pairs
 bench-repack: ; $(IN) && compiler && python -m fortrans.verify.repack_bench
+throughput: ; $(IN) && compiler && python -m fortrans.verify.throughput $(PROJECTS) $(if $(PEERS),--peers $(PEERS))
 examples: ; $(IN) && compiler && python -m fortrans.verify.bench
 fuzz:  ; $(IN) && compiler && python -m fortrans.verify.fuzz --minutes $(MINUTES) --seed $(SEED)
 mutate: ; $(IN) && python tests/mutate.py

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -197,8 +198,10 @@ class Cache:
 
     def _entries(self) -> Iterator[tuple[Path, os.stat_result]]:
         """Everything kept: results, facts, what a killed run left half written."""
-        for name in ("[0-9a-f][0-9a-f]/*", "[0-9a-f][0-9a-f]/.*", "index-*.json", ".index-*"):
-            for entry in self.path.glob(name):
+        for place in _listed(self.path):
+            name = place.name.removeprefix(".")
+            shard = fnmatchcase(name, "[0-9a-f][0-9a-f]")
+            for entry in _listed(place) if shard else [place] * name.startswith("index-"):
                 with suppress(OSError):
                     yield entry, entry.stat()
 
@@ -226,10 +229,19 @@ class Cache:
             with suppress(OSError):
                 place.unlink()
                 count += _is_result(place)
-        for shard in list(self.path.glob("[0-9a-f][0-9a-f]")):
-            with suppress(OSError):
-                shard.rmdir()
+        for shard in _listed(self.path):
+            if fnmatchcase(shard.name, "[0-9a-f][0-9a-f]"):
+                with suppress(OSError):
+                    shard.rmdir()
         return count
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What is in a folder; nothing when another process has just dropped it."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _is_result(place: Path) -> bool:

@@ -1,8 +1,9 @@
 """What other tools take for the same files: a program for the Python where they are installed.
 
 `throughput` runs it by its path, with the interpreter of an environment that holds the tool; nothing
-here is imported by fortrans.  It prints a JSON object for each file: path, seconds, and whether the
-tool did it.  The time to start the interpreter and to import the tool is not counted.
+here is imported by fortrans.  It prints a JSON object for each file: path, seconds of a clock and of
+the processor, and whether the tool did it.  The time to start the interpreter and to import the tool
+is not counted.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def main(name: str, budget: float, limit: float) -> None:
     out, sys.stdout = sys.stdout, sys.stderr
     start = time.perf_counter()
     for path in sys.stdin.read().split("\0"):
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         if began - start > budget:
             break
         signal.setitimer(signal.ITIMER_REAL, limit)
@@ -100,6 +101,7 @@ def main(name: str, budget: float, limit: float) -> None:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         row = {"path": path, "seconds": time.perf_counter() - began, "done": done}
+        row["busy"] = time.process_time() - busy
         print(json.dumps(row), file=out, flush=True)
 
 

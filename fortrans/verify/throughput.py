@@ -2,6 +2,7 @@
 
 Every tool gets the same files: those that gfortran compiles, so that its time is known for each.
 fortrans is timed as a command, its start included; of the others only the work on the files counts.
+Seconds are those of a clock; on a machine that does other things too, those of the processors tell more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -31,10 +33,14 @@ PEERS = Path(__file__).with_name("peers.py")
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What one tool took: ``lines`` of the files it came to, and those of the files it did."""
+    """What one tool took for files of so many lines; ``done`` of the files it could work on.
+
+    ``seconds`` of a clock, ``busy`` of the processors.
+    """
 
     name: str
     seconds: float
+    busy: float
     lines: int
     files: int
     done: int
@@ -43,6 +49,23 @@ class Timed:
     def rate(self) -> float:
         """Lines a second."""
         return self.lines / self.seconds if self.seconds > 0 else float("nan")
+
+
+class Clock:
+    """Seconds of a clock, and of the processors by the children that ended, since it was started."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+        self._busy = self._children()
+
+    @staticmethod
+    def _children() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def read(self) -> tuple[float, float]:
+        """Both, in this order."""
+        return time.perf_counter() - self._start, self._children() - self._busy
 
 
 def in_order(programs: Sequence[Program]) -> list[Program]:
@@ -80,8 +103,8 @@ def programs_of(folder: Path) -> list[Program]:
     return in_order([p for p in Batch.of(sources).programs if not isinstance(p, InputError)])
 
 
-def compiled(folder: Path, flags: Sequence[str], work: Path) -> Iterator[tuple[Program, float]]:
-    """The files that gfortran compiles and the seconds it takes for each."""
+def compiled(folder: Path, flags: Sequence[str], work: Path) -> Iterator[tuple[Program, float, float]]:
+    """The files that gfortran compiles and the seconds it takes for each, as of ``Clock``."""
     work.mkdir(parents=True)
     programs = programs_of(folder)
     beside = dict.fromkeys(str(Path(program.source.path).resolve().parent) for program in programs)
@@ -89,26 +112,26 @@ def compiled(folder: Path, flags: Sequence[str], work: Path) -> Iterator[tuple[P
     search = [f"-I{path}" for path in {**beside, **included}]
     for program in programs:
         command = ["gfortran", *flags, *search, "-J.", "-c", str(Path(program.source.path).resolve())]
-        start = time.perf_counter()
+        clock = Clock()
         result = subprocess.run([*command, "-o", "x.o"], cwd=work, capture_output=True, check=False)
-        seconds = time.perf_counter() - start
         if result.returncode == 0:
-            yield program, seconds
+            yield program, *clock.read()
 
 
 def best(
     runs: int, prepare: Callable[[], None], command: Sequence[str], environment: dict[str, str]
-) -> float:
+) -> tuple[float, float]:
     """The least seconds of ``runs`` runs of a command, ``prepare`` before each.  Raises RuntimeError."""
-    least = float("inf")
+    least = busy = float("inf")
     for _ in range(runs):
         prepare()
-        start = time.perf_counter()
+        clock = Clock()
         result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        least = min(least, time.perf_counter() - start)
+        seconds, mine = clock.read()
+        least, busy = min(least, seconds), min(busy, mine)
         if result.returncode not in (0, 2):
             raise RuntimeError(result.stderr)
-    return least
+    return least, busy
 
 
 def own(top: Path, work: Path, sizes: dict[str, int], runs: int) -> Iterator[Timed]:
@@ -126,10 +149,9 @@ def own(top: Path, work: Path, sizes: dict[str, int], runs: int) -> Iterator[Tim
             command = [sys.executable, "-m", "fortrans", "rewrite", "-q", "--isolated", *more]
             command += ["-j", str(jobs), str(top), "-o", str(work / "out")]
             name = " ".join(["fortrans", *more, f"-j {jobs}"])
-            seconds = best(runs, drop, command, environment)
-            yield Timed(f"{name} cold", seconds, lines, len(sizes), len(sizes))
-            seconds = best(runs, lambda: None, command, environment)
-            yield Timed(f"{name} warm", seconds, lines, len(sizes), len(sizes))
+            for state, prepare in (("cold", drop), ("warm", lambda: None)):
+                seconds = best(runs, prepare, command, environment)
+                yield Timed(f"{name} {state}", *seconds, lines, len(sizes), len(sizes))
 
 
 def peer(tool: str, python: str, sizes: dict[str, int], budget: float) -> Timed | str:
@@ -142,35 +164,44 @@ def peer(tool: str, python: str, sizes: dict[str, int], budget: float) -> Timed 
     if result.returncode or len(rows) < 2:
         return f"{tool}: {(result.stderr.strip().splitlines() or ['no file was done'])[-1]}"
     head, *rows = rows
-    seconds = sum(row["seconds"] for row in rows)
+    seconds, busy = (sum(row[key] for row in rows) for key in ("seconds", "busy"))
     lines = sum(sizes[row["path"]] for row in rows)
-    return Timed(head["tool"], seconds, lines, len(rows), sum(row["done"] for row in rows))
+    return Timed(head["tool"], seconds, busy, lines, len(rows), sum(row["done"] for row in rows))
 
 
 def stage(
     folders: Sequence[Path], limit: int, flags: Sequence[str], work: Path
-) -> tuple[dict[str, int], float]:
-    """Copies of the files that count, by path with their lines, and the compiler's seconds for all."""
+) -> tuple[dict[str, int], Timed]:
+    """Copies of the files that count, by path with their lines, and the compiler's times for all."""
     sizes: dict[str, int] = {}
-    total = 0.0
+    total = total_busy = 0.0
     for number, folder in enumerate(folders):
-        for program, seconds in compiled(folder, flags, work / f"objects{number}"):
+        for program, seconds, busy in compiled(folder, flags, work / f"objects{number}"):
             if sum(sizes.values()) >= limit:
                 break
             place = work / "src" / str(number) / Path(program.source.path).relative_to(folder)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(program.source.path, place)
             sizes[str(place)] = len(program.lines)
-            total += seconds
-    return sizes, total
+            total, total_busy = total + seconds, total_busy + busy
+    name = " ".join(["gfortran", *flags, "-c"])
+    return sizes, Timed(name, total, total_busy, sum(sizes.values()), len(sizes), len(sizes))
 
 
-def row(timed: Timed, compiler: float, lines: int) -> str:
-    """A line of the table; the share is of the compiler's time for as many lines."""
-    share = timed.seconds / timed.lines / (compiler / lines)
+def row(timed: Timed, compiler: Timed) -> str:
+    """A line of the table; shares are of the compiler's time, and of its processor time, per line."""
+    shares = (
+        mine / timed.lines / (its / compiler.lines)
+        for mine, its in ((timed.seconds, compiler.seconds), (timed.busy, compiler.busy))
+    )
     left = f"  did {timed.done} of {timed.files} files" if timed.done < timed.files else ""
-    some = f"  ({timed.lines} lines)" if timed.lines < lines else ""
-    return f"{timed.name:28} {timed.seconds:9.2f} s {timed.rate:10.0f} lines/s {share:9.1%}{some}{left}"
+    some = f"  ({timed.lines} lines)" if timed.lines < compiler.lines else ""
+    return (
+        f"{timed.name:28} {timed.seconds:8.2f} s {timed.busy:8.2f} s {timed.rate:8.0f} lines/s"
+        + "".join(f"{share:8.1%}" for share in shares)
+        + some
+        + left
+    )
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -194,15 +225,15 @@ def main(words: Sequence[str] | None = None) -> int:
         if not sizes:
             parser.error("gfortran compiles none of the files")
         print(f"{lines} lines in {len(sizes)} files that gfortran compiles\n")
-        itself = Timed(f"gfortran {given.flags} -c", compiler, lines, len(sizes), len(sizes))
-        print(row(itself, compiler, lines), flush=True)
+        print(f"{'':28} {'clock':>10} {'processor':>10} {'':16} share of gfortran's")
+        print(row(compiler, compiler), flush=True)
         for timed in own(work / "src", work, sizes, given.runs):
-            print(row(timed, compiler, lines), flush=True)
+            print(row(timed, compiler), flush=True)
         tools = [("fparser", sys.executable)]
         tools += [(tool, given.peers) for tool in ("psyclone", "loki") if given.peers]
         for tool, python in tools:
             found = peer(tool, python, sizes, given.budget)
-            print(found if isinstance(found, str) else row(found, compiler, lines), flush=True)
+            print(found if isinstance(found, str) else row(found, compiler), flush=True)
     return 0
 
 

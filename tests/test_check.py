@@ -82,6 +82,23 @@ def test_a_baseline_holds_while_the_statement_stays_as_it_is(here: Path) -> None
     assert run("check", "-q", "--baseline", "base.json", "src").exit_code == 1
 
 
+def test_with_a_baseline_only_what_is_new_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("check", "--write-baseline", "base.json", "src")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "'base.json' lists 2 findings\n"
+    result = run("check", "--baseline", "base.json", "src")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "0 findings beyond the 2 of 'base.json'\n"
+    (here / "src" / "s.f90").write_text(TEXT.replace("end sub", "  c = c + sum(b, dim=2)\nend sub"))
+    for folder, prefix, base in ((here, "src/", "base.json"), (here / "src", "", "../base.json")):
+        monkeypatch.chdir(folder)
+        result = run("check", "--baseline", base, "src" if prefix else ".")
+        assert (result.exit_code, result.stdout) == (1, "")
+        first, last = result.stderr.splitlines()
+        assert first.startswith(f"{prefix}s.f90:6: FT101 Array assignment to 'c' composes SUM")
+        assert last == f"1 finding beyond the 2 of '{base}'"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

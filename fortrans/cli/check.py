@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,7 @@ def check(
 
     Exit status: 0 without findings, 1 with findings, 2 when a file could not be read or
     understood. These do not change. A finding of a baseline does not count as long as its
-    statement stays as it is, wherever it moves.
+    statement stays as it is, wherever it moves; its paths are from its own folder.
 
     With --do-concurrent nothing is rewritten. Each loop gets a remark: legal, not legal with two
     references that conflict and an example of two iterations, or not decided. Exit status: 0,
@@ -78,7 +80,8 @@ def check(
         check_loops(paths, call, omp_loops, candidates)
     if omp_loops or candidates:
         raise click.UsageError("--omp-loops and --candidates need --do-concurrent")
-    call.printing = form_ == "text" and against is None
+    adopting = baseline is not None or write_baseline is not None
+    call.printing = form_ == "text" and against is None and not adopting
     known = _baseline(baseline)
     target = None if against is None else files.destination(str(against), paths)
     inputs = call.inputs(paths, target.inside(paths) if target is not None else None)
@@ -96,28 +99,57 @@ def check(
             call.fail(problem)
             continue
         found += mine
-        if form_ == "text" and target is None and form.new(mine, known):
+        if call.printing and mine:
             print_diff(file, result.output.text)
         call.report(result)
     if target is not None and target.directory and any(map(files.is_directory, paths)):
         found += _stale(target.path, made)
     found = [*(f for f in found if f.rule != form.ERROR), *map(form.of_error, call.failures)]
     if write_baseline is not None:
-        call.write(write_baseline, form.baseline(found).encode())
-        found = [finding for finding in found if finding.rule == form.ERROR]
-    fresh = form.new(found, known)
-    if form_ == "text" and target is not None:
-        _say(fresh)
-    elif form_ != "text":
+        call.write(write_baseline, form.baseline(_from(write_baseline, found)).encode())
+        fresh = [finding for finding in found if finding.rule == form.ERROR]
+    elif baseline is not None:
+        placed = _from(baseline, found)
+        new = set(map(id, form.new(placed, known)))
+        fresh = [finding for finding, mine in zip(found, placed, strict=True) if id(mine) in new]
+    else:
+        fresh = found
+    if form_ != "text":
         streams.write(_document(form_, fresh).encode("utf-8", "replace"))
-    call.finish(would=True, summary=None if target is None else _count(fresh))
+    elif target is not None or (baseline is not None and call.kinds):
+        _say(fresh)
+    call.finish(would=True, summary=_summary(found, fresh, baseline, write_baseline, target is not None))
     sys.exit(1 if fresh else 0)
 
 
-def _count(found: Sequence[Finding]) -> str:
+def _summary(
+    found: Sequence[Finding],
+    fresh: Sequence[Finding],
+    baseline: Path | None,
+    write_baseline: Path | None,
+    against: bool,
+) -> str | None:
+    """The last line; None for the one about statements and files."""
+    count = sum(finding.rule != form.ERROR for finding in found)
+    if write_baseline is not None:
+        return f"'{write_baseline}' lists {_findings(count)}"
+    if baseline is not None:
+        return f"{_findings(len(fresh))} beyond the {len(found) - len(fresh)} of '{baseline}'"
+    if not against:
+        return None
     if not found:
         return "Generated files are up to date"
     return f"{len(found)} generated {'file is' if len(found) == 1 else 'files are'} not up to date"
+
+
+def _findings(count: int) -> str:
+    return f"{count} {'finding' if count == 1 else 'findings'}"
+
+
+def _from(baseline: Path, found: Sequence[Finding]) -> list[Finding]:
+    """The findings with paths from the baseline's folder: the same from wherever the check is called."""
+    top = files.real(baseline.parent)
+    return [replace(finding, path=os.path.relpath(files.real(Path(finding.path)), top)) for finding in found]
 
 
 def _document(name: str, found: Sequence[Finding]) -> str:

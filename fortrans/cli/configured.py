@@ -193,7 +193,7 @@ def _toml(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
-        case int():
+        case int() | float():
             return str(value)
         case list() | tuple():
             return "[" + ", ".join(_toml(item) for item in value) + "]"

@@ -161,3 +161,58 @@ def test_modules_are_found_again_when_they_change(here: Path) -> None:
     assert launch("--", name, "-c", "p.f90").stdout == MAIN
     (here / "m.f90").write_text(MODULE)
     assert launch("--", name, "-c", "p.f90").stdout == first
+
+
+def test_response_files_that_cannot_be_read_are_the_compiler_s_business(here: Path) -> None:
+    (here / "words").write_text("-c 'open")
+    assert parse(["fc", "@words", "@gone"]).words == ("fc", "@words", "@gone")
+    (here / "inner").write_text("-c p.f90")
+    (here / "words").write_text("-O2 @inner")
+    assert parse(["fc", "@words"]).words == ("fc", "-O2", "-c", "p.f90")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["p.f90", "p.F90"])
+def test_objects_with_debug_information_name_the_original_and_are_the_same_again(
+    here: Path, name: str
+) -> None:
+    (here / "src").mkdir()
+    (here / "src" / name).write_text(MAIN)
+    (here / "m.f90").rename(here / "src" / "m.f90")
+    launch("--", "gfortran", "-c", "src/m.f90")
+    objects = []
+    for _ in range(2):
+        done = launch("-v", "--", "gfortran", "-g", "-c", f"src/{name}", "-o", "p.o")
+        assert done.returncode == 0 and "[passed]" in done.stderr, done.stderr
+        objects.append((here / "p.o").read_bytes())
+    assert objects[0] == objects[1]
+    assert f"src/{name}".encode() in objects[0] and b"fortrans-" not in objects[0]
+
+
+def test_options_of_debug_information_and_backslashes() -> None:
+    assert parse("fc -g -c a.f90".split()).debugs and parse("fc -ggdb3 -c a.f90".split()).debugs
+    assert not parse("fc -g -g0 -c a.f90".split()).debugs and not parse("fc -c a.f90".split()).debugs
+    assert parse("fc -fbackslash -c a.f90".split()).backslashes
+    assert not parse("fc -fbackslash -fno-backslash -c a.f90".split()).backslashes
+
+
+def test_a_string_with_an_escaped_quote_is_left_to_the_compiler(here: Path) -> None:
+    name = compiler(here, 'for x; do :; done; cat "$x"')
+    text = MAIN.replace("print *, sum(c)", "print *, 'it\\'s', sum(c)")
+    (here / "p.f90").write_text(text)
+    done = launch("--", name, "-fbackslash", "-c", "p.f90")
+    assert (done.returncode, done.stdout) == (0, text)
+    assert "escaped quotes" in done.stderr
+
+
+@needs_compiler
+def test_modules_beside_the_file_that_was_preprocessed_are_found(here: Path) -> None:
+    """CMake's ninja builds compile the preprocessor's output, in another folder."""
+    (here / "src").mkdir()
+    (here / "build").mkdir()
+    (here / "m.f90").rename(here / "src" / "m.f90")
+    (here / "build" / "p.f90").write_text(f'# 1 "{here}/src/p.F90"\n# 1 "<built-in>"\n{MAIN}')
+    (here / "p.f90").unlink()
+    launch("--", "gfortran", "-c", "src/m.f90", "-o", "m.o")
+    done = launch("-v", "--", "gfortran", "-c", "build/p.f90")
+    assert done.returncode == 0 and "[passed]" in done.stderr, done.stderr

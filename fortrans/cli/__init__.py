@@ -15,7 +15,7 @@ from fortrans.cli.call import NORMAL, Call
 from fortrans.cli.check import check, print_diff
 from fortrans.cli.configured import Configured
 from fortrans.cli.kept import cache, config
-from fortrans.cli.launch import launch
+from fortrans.cli.launch import cmake_dir, launch
 from fortrans.cli.loops import export
 from fortrans.cli.options import PATH, over_files, rewriting
 from fortrans.cli.program import Program, complain
@@ -55,6 +55,7 @@ main.add_command(config)
 main.add_command(cache)
 main.add_command(check)
 main.add_command(launch)
+main.add_command(cmake_dir)
 main.add_command(export)
 main.add_command(verify)
 main.add_command(bench)

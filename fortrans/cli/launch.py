@@ -75,3 +75,14 @@ def launch(command: tuple[str, ...], **flags: Any) -> None:
         click.echo(text.error(problem, streams.coloured(sys.stderr)), err=True)
         status = 2
     sys.exit(status if status >= 0 else 128 - status)
+
+
+@click.command("cmake-dir", short_help="Print where the CMake module is.")
+def cmake_dir() -> None:
+    """Print the folder of Fortrans.cmake, which defines fortrans_rewrite(TARGET ...).
+
+    \b
+    Examples:
+      cmake -DCMAKE_MODULE_PATH=$(fortrans cmake-dir) ..
+    """
+    click.echo(Path(__file__).parents[1] / "cmake")

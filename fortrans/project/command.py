@@ -16,7 +16,7 @@ WITH_VALUE = frozenset(
 )
 """Options whose value may be the next word, of gfortran and flang."""
 
-NOT_COMPILING = frozenset("-E -M -MM -### --version --help -v -dumpversion -dumpmachine".split())
+NOT_COMPILING = frozenset("-E -M -MM -### --version --help -dumpversion -dumpmachine".split())
 """With one of these the source is not compiled, or something else is printed about it."""
 
 DEPENDENCIES = frozenset("-MD -MMD".split())
@@ -35,6 +35,18 @@ class Command:
     folders: tuple[Path, ...] = ()
     output: str | None = None
     compiles: bool = False
+
+    @property
+    def debugs(self) -> bool:
+        """Whether the object gets debug information (``-g`` and its kin, not ``-g0``)."""
+        kinds = [word for word in self.words if word.startswith("-g") and not word.startswith("-gen")]
+        return bool(kinds) and kinds[-1] != "-g0"
+
+    @property
+    def backslashes(self) -> bool:
+        """Whether a backslash in a string may hide the quote after it (gfortran's ``-fbackslash``)."""
+        words = [word for word in self.words if word in ("-fbackslash", "-fno-backslash", "-Mbackslash")]
+        return bool(words) and words[-1] == "-fbackslash"
 
     @property
     def program(self) -> str:
@@ -88,21 +100,26 @@ def parse(words: Sequence[str]) -> Command:
     return Command(words, tuple(sources), tuple(folders), output, compiles)
 
 
-def _expanded(words: Sequence[str]) -> Iterator[str]:
+def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
     """The words, with those of response files (``@file``) in their place."""
     for word in words:
         path = Path(word[1:])
-        if word.startswith("@") and path.is_file():
-            yield from shlex.split(path.read_text("utf-8", "surrogateescape"))
-        else:
+        if not word.startswith("@"):
             yield word
+            continue
+        try:
+            inner = shlex.split(path.read_text("utf-8", "surrogateescape"))
+        except (OSError, ValueError):  # the compiler says what is wrong with it
+            yield word
+        else:
+            yield from _expanded(inner, depth + 1) if depth < 10 else inner
 
 
-def replaced(command: Command, files: dict[int, Path]) -> list[str]:
-    """The command with other files at some positions.
+def replaced(command: Command, files: dict[int, Path], more: Sequence[str] = ()) -> list[str]:
+    """The command with other files at some positions, and ``more`` options.
 
     The folder of each original goes before all others: what it includes lies beside it.
     """
     words = [str(files[i]) if i in files else word for i, word in enumerate(command.words)]
     beside = dict.fromkeys(f"-I{Path(command.words[i]).parent}" for i in files)
-    return [words[0], *beside, *words[1:]]
+    return [words[0], *more, *beside, *words[1:]]

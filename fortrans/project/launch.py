@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,9 @@ from fortrans.project.cache import Cache
 from fortrans.project.command import Command, parse, replaced
 from fortrans.remarks import InputError, Remark
 from fortrans.result import FileResult
+
+HIDDEN_QUOTE = re.compile(r"\\['\"]")
+MADE_FROM = re.compile(r'^# 1 "([^"]+)"', re.MULTILINE)
 
 Say = Callable[[str], None]
 
@@ -56,7 +60,7 @@ def launch(words: Sequence[str], how: Launch) -> int:
         changed = dict(_changed(command, how, Path(folder)))
         if not changed:
             return _run(words)
-        tried = _captured(replaced(command, changed))
+        tried = _captured(replaced(command, changed, _renamed(command, changed)))
         if tried.returncode and not how.strict:
             status = _run(words)
             if status == 0:
@@ -75,8 +79,10 @@ def _changed(command: Command, how: Launch, folder: Path) -> Iterator[tuple[int,
         path = Path(command.words[position])
         try:
             file = files.read(files.Entry(path, Path(path.name)))
+            if command.backslashes and HIDDEN_QUOTE.search(file.source.text):
+                raise InputError(str(path), "Strings have escaped quotes (-fbackslash)", 1)
             folders = (*command.folders, *filter(files.is_directory, how.context))
-            result = rewritten(file, _around(command, path, how.context), folders, how)
+            result = rewritten(file, _around(command, file, how.context), folders, how)
         except InputError as problem:
             if how.strict:
                 raise
@@ -88,6 +94,18 @@ def _changed(command: Command, how: Launch, folder: Path) -> Iterator[tuple[int,
             place.parent.mkdir()
             place.write_bytes(file.encode(result.output.text))
             yield position, place
+
+
+def _renamed(command: Command, changed: dict[int, Path]) -> list[str]:
+    """Options by which gfortran's debug information names the originals."""
+    if not command.debugs or not _is_gnu(command.program):
+        return []
+    return [f"-ffile-prefix-map={place}={command.words[i]}" for i, place in changed.items()]
+
+
+def _is_gnu(program: str) -> bool:
+    """Whether a compiler, or the one behind a wrapper as mpif90, is gfortran."""
+    return "gfortran" in Path(program).name or b"GNU Fortran" in _captured([program, "--version"]).stdout
 
 
 def rewritten(
@@ -107,9 +125,14 @@ def rewritten(
     return result
 
 
-def _around(command: Command, path: Path, context: Sequence[Path]) -> list[Path]:
-    """Where the modules of a file may be: the context; beside the file and in the command's folders."""
-    folders = dict.fromkeys((path.parent, *command.folders))
+def _around(command: Command, file: files.File, context: Sequence[Path]) -> list[Path]:
+    """Where the modules of a file may be: the context; beside the file and in the command's folders.
+
+    Of a file that a preprocessor made, beside the file it was made from too.
+    """
+    made_from = [Path(name) for name in MADE_FROM.findall(file.source.text[:4000])]
+    beside = [name.parent for name in made_from if name.suffix.lower() in files.FREE_FORM]
+    folders = dict.fromkeys((file.entry.path.parent, *beside, *command.folders))
     looked = files.find(context, modules=True)
     found = [entry.path for entry in looked if isinstance(entry, files.Entry)]
     suffixes = files.FREE_FORM | {files.MODULE_FILE}

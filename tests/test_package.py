@@ -29,7 +29,10 @@ def test_the_wheel_holds_the_package_with_templates_and_codes(wheel: zipfile.Zip
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "fortrans").rglob("*.py")}
     templates = {f"fortrans/templates/{path.name}" for path in (ROOT / "templates").glob("*.j2")}
     assert templates
-    assert modules | templates | {"fortrans/py.typed", "fortrans/codes.toml"} <= names
+    assert (
+        modules | templates | {"fortrans/py.typed", "fortrans/codes.toml", "fortrans/cmake/Fortrans.cmake"}
+        <= names
+    )
     tops = {name.split("/")[0] for name in names}
     assert tops == {"fortrans", f"fortrans-{fortrans.__version__}.dist-info"}
 

@@ -1,6 +1,6 @@
 """What other tools take for the same files: a program for the Python where they are installed.
 
-`throughput` runs it by its path, with the interpreter of an environment that holds the tool; nothing
+`throughput` runs its text with the interpreter of an environment that holds the tool; nothing
 here is imported by fortrans.  It prints a JSON object for each file: path, seconds of a clock and of
 the processor, and whether the tool did it.  The time to start the interpreter and to import the tool
 is not counted.

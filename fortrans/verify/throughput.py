@@ -158,8 +158,12 @@ def peer(tool: str, python: str, sizes: dict[str, int], budget: float) -> Timed 
     """Another tool on as many files as the budget allows, drawn at random; or why it cannot be timed."""
     order = sorted(sizes)
     random.Random(1).shuffle(order)
-    command = [python, str(PEERS), tool, str(budget), str(budget / 4)]
-    result = subprocess.run(command, input="\0".join(order), capture_output=True, text=True, check=False)
+    # Not by its path: Python would find the modules beside it before those of its library.
+    command = [python, "-c", PEERS.read_text("utf-8"), tool, str(budget), str(budget / 4)]
+    with tempfile.TemporaryDirectory() as empty:
+        result = subprocess.run(
+            command, input="\0".join(order), cwd=empty, capture_output=True, text=True, check=False
+        )
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     if result.returncode or len(rows) < 2:
         return f"{tool}: {(result.stderr.strip().splitlines() or ['no file was done'])[-1]}"

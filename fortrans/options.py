@@ -32,6 +32,7 @@ class Options:
     element, ``repack_min_stride`` between two elements (LOC is used to tell).
     ``version_loops``: a version of the procedure for contiguous arguments, and no copy.
     ``openmp``: no copy is made while several threads run.
+    ``repack_calls``: pack sections that are not contiguous around calls instead.
     """
 
     all: bool = False
@@ -55,3 +56,4 @@ class Options:
     repack_min_stride: int = 0
     version_loops: bool = False
     openmp: bool = True
+    repack_calls: bool = False

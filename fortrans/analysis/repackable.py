@@ -41,6 +41,12 @@ def check_procedure(procedure: Procedure) -> None:
                 why = f"its INTENT(OUT) dummy argument '{dummy.symbol.name}' may be finalized"
     if why is not None:
         raise Refusal("FT514", f"No version of '{name}' can be made, since {why}")
+    check_directives(procedure)
+
+
+def check_directives(procedure: Procedure) -> None:
+    """Raise Refusal (FT513) where directives mean a device's data, or threads that are there already."""
+    name = procedure.name
     if any(text.startswith("!$acc") for text in procedure.directives):
         raise Refusal("FT513", f"OpenACC directives in '{name}' may mean the data of a device")
     inside = 0

@@ -32,6 +32,9 @@ REPACKING = (
                  " with LOC, an extension (0: do not ask)."),
     click.option("--version-loops", is_flag=True,
                  help="Give procedures a version for contiguous arguments, without a copy."),
+    click.option("--repack-calls", is_flag=True,
+                 help="Pack actual arguments that are sections with gaps around the calls of"
+                 " procedures that are not repacked."),
     click.option("--openmp/--no-openmp", default=True, show_default=True,
                  help="Ask whether OpenMP threads run, and make no copy then; or promise that none do."),
 )  # fmt: skip
@@ -47,7 +50,7 @@ def repacking_of(flags: dict[str, Any]) -> dict[str, Any]:
     """The fields of Options that these flags give."""
     names = (
         "repack repack_when repack_min_size repack_max_size repack_max_element_size repack_min_stride"
-        " version_loops openmp"
+        " version_loops openmp repack_calls"
     )
     found = {name: flags[name] for name in names.split()}
     return {**found, "repack_only": ",".join(flags["repack_only"])}

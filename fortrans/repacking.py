@@ -25,7 +25,8 @@ MARK = "!fortrans$"
 
 def asked(source: Source, options: Options) -> bool:
     """Whether anything in a file may have to be repacked."""
-    return bool(options.repack or options.version_loops) or MARK in source.text.lower()
+    wanted = options.repack or options.version_loops or options.repack_calls
+    return bool(wanted) or MARK in source.text.lower()
 
 
 def repack(
@@ -64,8 +65,16 @@ class Repacker:
         from fortrans.frontend.procedures import procedures
 
         words = self._words()
+        found = list(procedures(self.program, self.scopes))
+        if self.options.repack_calls:
+            from fortrans.around_calls import AroundCalls
+
+            # Versions of the callers shall have them too.
+            AroundCalls(
+                self.program, self.scopes, self.style, self.options, found, words, self.host
+            ).run(self.edits, self.remarks)
         # A version of a procedure holds versions of its internal procedures, so these come first.
-        for unit, procedure in reversed(list(procedures(self.program, self.scopes))):
+        for unit, procedure in reversed(found):
             self._procedure(unit, procedure, Fresh(words))
 
     def _words(self) -> frozenset[str]:

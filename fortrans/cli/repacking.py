@@ -33,8 +33,7 @@ REPACKING = (
     click.option("--version-loops", is_flag=True,
                  help="Give procedures a version for contiguous arguments, without a copy."),
     click.option("--repack-calls", is_flag=True,
-                 help="Pack actual arguments that are sections with gaps around the calls of"
-                 " procedures that are not repacked."),
+                 help="Pack sections with gaps around calls of procedures that are not repacked."),
     click.option("--openmp/--no-openmp", default=True, show_default=True,
                  help="Ask whether OpenMP threads run, and make no copy then; or promise that none do."),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from fortrans.emit.style import Spelling, Style
 from fortrans.ir.expr import Literal
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.procedures import Dummy, Procedure
-from fortrans.ir.symbols import Type
+from fortrans.ir.symbols import Type, bytes_of
 from fortrans.options import Options
 
 CALL_PAYS = 512
@@ -208,7 +208,7 @@ class Choice:
         terms = []
         for p in self.packings:
             count = "*".join(self.new.extents[p.dummy.symbol.name])
-            size = _bytes(p.dummy.symbol.type)
+            size = bytes_of(p.dummy.symbol.type)
             terms.append(f"{size or self._each(p.dummy)}*{count}")
         return f"{' + '.join(terms)} <= {self.options.stack_limit}"
 
@@ -247,7 +247,7 @@ class Choice:
 
     def _tests(self, p: Copied) -> list[str]:
         """Conditions for a copy to pay that may be asked of any array that is present."""
-        size = _bytes(p.dummy.symbol.type)
+        size = bytes_of(p.dummy.symbol.type)
         extents = self.new.extents[p.dummy.symbol.name]
         count = "*".join(extents)
         each = self._each(p.dummy)
@@ -285,7 +285,7 @@ class Choice:
         return self._least(dummy, min(CALL_PAYS, self.options.repack_min_size))
 
     def _least(self, dummy: Dummy, least: int) -> str:
-        size = _bytes(dummy.symbol.type)
+        size = bytes_of(dummy.symbol.type)
         count = "*".join(self.new.extents[dummy.symbol.name])
         if not least:
             return ""
@@ -327,12 +327,3 @@ def _fold(line: str, limit: int, step: str) -> list[str]:
 def _lower(bound: str) -> str:
     """The lower bound, 1 when there is none."""
     return bound.partition(":")[0].strip() or "1"
-
-
-def _bytes(type: Type) -> int | None:
-    """The size of an element where its kind tells."""
-    if isinstance(type.kind, int) and type.name in ("integer", "real", "logical"):
-        return type.kind
-    if isinstance(type.kind, int) and type.name == "complex":
-        return 2 * type.kind
-    return None

@@ -15,7 +15,7 @@ _CALL = re.compile(rf"call\s+({NAME})\s*\(", re.I)
 _RESULT = re.compile(rf"({NAME})\s*=\s*({NAME})\s*\(", re.I)
 _KEYWORD = re.compile(rf"({NAME})\s*=(?![=>])\s*", re.I)
 _SUBSCRIPT = re.compile(r"[\w\s+*-]*")
-_VISIBLE = frozenset({"internal", "module", "external", "interface"})
+_VISIBLE = frozenset({"internal", "module"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +98,39 @@ def calls(program: Program, scopes: Scopes) -> Iterator[Call]:
 def _body(
     program: Program, executable: Executable, name: str, meaning: object
 ) -> tuple[Unit | None, str]:
+    """The body that a call executes, or why it is not known, as a clause."""
     if not isinstance(meaning, Procedure) or meaning.form not in _VISIBLE:
         return None, f"which procedure '{name}' is cannot be told"
-    if meaning.form in ("external", "interface"):
-        found = [u for u in program.units if u.name == name and u.kind in ("subroutine", "function")]
-    else:
-        host = meaning.host.rpartition(" ")[2]
-        found = [
-            u
-            for u in program.walk()
-            if u.name == name
-            and u.kind in ("subroutine", "function")
-            and u.parent is not None
-            and u.parent.name == host
-        ]
+    if name in _renamed(program):
+        return None, f"'{name}' is another name of a procedure"
+    kind, _, host = meaning.host.rpartition(" ")
+    found = [
+        u
+        for u in program.walk()
+        if u.name == name
+        and u.kind in ("subroutine", "function")
+        and u.parent is not None
+        and (u.parent.kind, u.parent.name) == (kind, host)
+        and (meaning.form == "module" or u.parent in _hosts(executable.unit))
+    ]
     if len(found) != 1:
         return None, f"the body of '{name}' is not in this file"
+    if _dummies(found[0]) != tuple("*" if d is None else d.name for d in meaning.dummies):
+        return None, f"which procedure '{name}' is cannot be told"
     return found[0], ""
+
+
+def _renamed(program: Program) -> frozenset[str]:
+    """The names that USE statements give to what has another."""
+    texts = (s.text for u in program.walk() for s in u.specification if "=>" in s.text)
+    found = (re.findall(rf"({NAME})\s*=>", text) for text in texts if words(text)[:1] == ("use",))
+    return frozenset(name.lower() for names in found for name in names)
+
+
+def _hosts(unit: Unit | None) -> Iterator[Unit]:
+    while unit is not None:
+        yield unit
+        unit = unit.parent
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
@@ -186,10 +202,11 @@ def _odd(text: str, view: View) -> str | None:
 
 
 def harmless(text: str, view: View) -> bool:
-    """Whether evaluating an actual argument calls no procedure of the user's."""
-    if "%" in bare(text):
+    """Whether an actual argument is data, and its evaluation calls no procedure of the user's."""
+    if "%" in bare(text) or text.startswith(("*", "&")):
         return False
-    return all(isinstance(view.lookup(word), Symbol | Intrinsic) for word in words(text) if word not in _OPERATORS)
+    named = [word for word in words(text) if word not in _OPERATORS]
+    return all(isinstance(view.lookup(word), Symbol | Intrinsic) for word in named)
 
 
 _OPERATORS = frozenset("true false and or not eqv neqv eq ne lt le gt ge".split())

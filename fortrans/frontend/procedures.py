@@ -15,7 +15,7 @@ from fortrans.ir.procedures import Dummy, Procedure
 from fortrans.ir.symbols import Intrinsic, Symbol, described
 from fortrans.ir.symbols import Procedure as StatementFunction
 
-_DIRECTIVE = re.compile(r"\s*!fortrans\$\s*(no)?repack\b\s*(?:\(([^)]*)\))?", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"\s*!fortrans\$\s*(no)?repack\b(?!\s*call\b)\s*(?:\(([^)]*)\))?", re.IGNORECASE)
 _NEEDED = ("size", "is_contiguous", "allocated", "present", "selected_int_kind", "len", "storage_size")
 _MAYBE_NOT_THERE = frozenset({"optional", "allocatable", "pointer"})
 _HOMES = {"module": "module", "submodule": "submodule"}

@@ -31,6 +31,15 @@ class Type:
     derived: str | None = None
 
 
+def bytes_of(type: Type) -> int | None:
+    """The bytes of an element where its kind tells."""
+    if isinstance(type.kind, int) and type.name in ("integer", "real", "logical"):
+        return type.kind
+    if isinstance(type.kind, int) and type.name == "complex":
+        return 2 * type.kind
+    return None
+
+
 INTEGER = Type("integer", 4, "integer")
 LOGICAL = Type("logical", 4, "logical")
 REAL = Type("real", 4, "real")

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fortrans.frontend.calls import Call, calls
+from fortrans.frontend.calls import calls
+from fortrans.ir.calls import Call, PackedActual
 from fortrans.ir.fresh import Fresh
 from fortrans.options import Options
 from fortrans.outcome import fault
 from fortrans.remarks import Kind, Refusal, Remark
 from fortrans.source import Edit
 from fortrans.transforms.repack import AT_MOST, plan
-from fortrans.transforms.repack_calls import LEFT, PackedActual, arguments, check_call, packed
+from fortrans.transforms.repack_calls import LEFT, arguments, check_call, packed
 
 if TYPE_CHECKING:
     from fortrans.emit.style import Style
     from fortrans.frontend.resolve import Scopes, View
-    from fortrans.frontend.units import Program, Unit
+    from fortrans.frontend.units import Executable, Program, Unit
     from fortrans.ir.procedures import Procedure
 
 
@@ -38,38 +39,43 @@ class AroundCalls:
         """Add to ``edits`` and ``remarks`` those of the calls; what is edited already is left."""
         known = {id(unit): procedure for unit, procedure in self.procedures}
         lines = {n for e in edits for n in range(e.span.first, e.span.last + 1)}
-        for call in calls(self.program, self.scopes):
-            span = call.executable.statement.span
+        for executable, callee, call in calls(self.program, self.scopes):
+            span = executable.statement.span
             before = self.program.lines[span.first - 2] if span.first > 1 else ""
             if LEFT.match(before) or lines & set(range(span.first, span.last + 1)):
                 continue
-            if call.callee is not None and id(call.callee) not in known:
+            if callee is not None and id(callee) not in known:
                 continue
-            procedure = known[id(call.callee)] if call.callee is not None else None
+            procedure = known[id(callee)] if callee is not None else None
             try:
-                self._call(call, procedure, edits, remarks)
+                self._call(executable, call, procedure, edits, remarks)
             except Refusal as refusal:
-                self._say(remarks, call, refusal)
+                remarks.append(self._missed(executable, refusal))
             except Exception as problem:
                 if self.options.strict:
                     raise
-                self._say(remarks, call, fault(problem))
+                remarks.append(self._missed(executable, fault(problem)))
 
-    def _say(self, remarks: list[Remark], call: Call, refusal: Refusal) -> None:
-        span = call.executable.statement.span
-        path = self.program.source.path
-        remarks.append(Remark(path, span, refusal.code, Kind.MISSED, refusal.message))
+    def _missed(self, executable: Executable, refusal: Refusal) -> Remark:
+        path, span = self.program.source.path, executable.statement.span
+        return Remark(path, span, refusal.code, Kind.MISSED, refusal.message)
 
     def _call(
-        self, call: Call, procedure: Procedure | None, edits: list[Edit], remarks: list[Remark]
+        self,
+        executable: Executable,
+        call: Call,
+        procedure: Procedure | None,
+        edits: list[Edit],
+        remarks: list[Remark],
     ) -> None:
-        view = self.scopes.at(call.executable)
+        view = self.scopes.at(executable)
+        directives = [s.text for s in self.program.statements if s.form == "directive"]
         found: list[PackedActual] = []
         refused: list[Refusal] = []
         own = self._repacked(procedure)
-        for actual in arguments(call, view):
+        for actual in arguments(call):
             if procedure is None:
-                check_call(call, view, self.program)
+                check_call(call, directives)
                 continue
             dummy = next((d for d in procedure.dummies if d.symbol.name == actual.dummy), None)
             if dummy is None or actual.dummy in own:
@@ -81,19 +87,19 @@ class AroundCalls:
                 refused.append(refusal)
         if found:
             try:
-                check_call(call, view, self.program)
-                edits.append(self._edit(call, found[:AT_MOST], view))
+                check_call(call, directives)
+                edits.append(self._edit(executable, call, found[:AT_MOST], view))
             except Refusal as refusal:
                 refused.append(refusal)
                 found = []
         for one in found[:AT_MOST]:
             text = f"'{one.section.spelled}' is packed around the call of '{call.name}' where it has gaps"
-            span = call.executable.statement.span
+            span = executable.statement.span
             remarks.append(Remark(self.program.source.path, span, "FT503", Kind.PASSED, text))
         for one in found[AT_MOST:]:
             refused.append(Refusal("FT518", f"'{one.section.spelled}' is left: {AT_MOST} others are packed"))
         for why in refused:
-            self._say(remarks, call, why)
+            remarks.append(self._missed(executable, why))
 
     def _repacked(self, procedure: Procedure | None) -> frozenset[str]:
         """The dummies that the callee packs itself."""
@@ -102,14 +108,14 @@ class AroundCalls:
         made, _ = plan(procedure, self.options)
         return frozenset() if made is None else frozenset(p.dummy.symbol.name for p in made.packings)
 
-    def _edit(self, call: Call, packings: Sequence[PackedActual], view: View) -> Edit:
+    def _edit(self, executable: Executable, call: Call, packings: Sequence[PackedActual], view: View) -> Edit:
         from fortrans.emit.layout import comments
         from fortrans.emit.repack_calls import PackedCall
 
         if self.host is not None:
             raise Refusal("FT008", f"File is included in '{self.host}', where its names may mean more")
         guarded = self.options.openmp and not view.pure
-        place = self.program.place(call.executable)
+        place = self.program.place(executable)
         kept = comments(place, replace(self.options, comments=False))
         text = PackedCall(call, packings, guarded, self.style, self.options, Fresh(self.words)).lines()
         return Edit(place.span, "".join(line + self.style.newline for line in kept) + text)

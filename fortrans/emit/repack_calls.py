@@ -10,13 +10,11 @@ from itertools import product
 from fortrans.emit import continuation, environment
 from fortrans.emit.repack_views import CallView
 from fortrans.emit.style import Spelling, Style
-from fortrans.frontend.calls import Call, Triplet
-from fortrans.frontend.tokens import words
+from fortrans.ir.calls import Call, PackedActual, Triplet
 from fortrans.ir.expr import Literal
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.symbols import Type, bytes_of
 from fortrans.options import Options
-from fortrans.transforms.repack_calls import PackedActual
 
 _NUMBER = re.compile(r"-?\d+")
 
@@ -73,7 +71,7 @@ class PackedCall:
         self.case = str.upper if self.style.upper else str
         for p in self.packings:
             # Kinds that the type is declared with must not be hidden.
-            self.fresh.reserve(words(p.section.symbol.type.spelling))
+            self.fresh.reserve(re.findall(r"\w+", p.section.symbol.type.spelling.lower()))
         self.long = self.fresh.name("long")
         texts = [text for p in self.packings for text in _scalars(p) if not _NUMBER.fullmatch(text)]
         self.kept = {text: self.fresh.name("at") for text in dict.fromkeys(texts)}
@@ -83,7 +81,7 @@ class PackedCall:
         text = environment.run(
             "repack_call", self.options.templates, self.style.upper, v=self._view(), step=self.style.step
         )
-        indent, step = self.call.executable.statement.indent, self.style.step
+        indent, step = self.call.indent, self.style.step
         found = [indent + line for line in text.removesuffix("\n").split("\n")]
         limit = self.options.line_length
         folded = [part for line in found for part in continuation.fold(line, limit, step)]
@@ -103,7 +101,7 @@ class PackedCall:
             guarded=self.guarded,
             kept=tuple(f"{name} = {text}" for text, name in self.kept.items()),
             calls=tuple(self._calls(packings)),
-            original=self.call.executable.statement.text,
+            original=self.call.text,
         )
 
     def _argument(self, p: PackedActual, extents: Sequence[str]) -> ArgumentView:
@@ -178,7 +176,7 @@ class PackedCall:
             if not any(chosen):
                 continue
             tests = [p.flag if yes else f".not. {p.flag}" for p, yes in zip(packings, chosen)]
-            text = self.call.executable.statement.text
+            text = self.call.text
             places = sorted(zip(self.packings, packings, chosen), key=lambda one: -one[0].actual.at)
             for p, view, yes in places:
                 if yes:

@@ -4,77 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fortrans.frontend.resolve import Scopes, View
 from fortrans.frontend.tokens import NAME, bare, closing, split, words
 from fortrans.frontend.units import Executable, Program, Unit
+from fortrans.ir.calls import Actual, Call, SectionText, Triplet, contiguous
 from fortrans.ir.symbols import Intrinsic, Procedure, Symbol
 
 _CALL = re.compile(rf"call\s+({NAME})\s*\(", re.I)
 _RESULT = re.compile(rf"({NAME})\s*=\s*({NAME})\s*\(", re.I)
 _KEYWORD = re.compile(rf"({NAME})\s*=(?![=>])\s*", re.I)
 _SUBSCRIPT = re.compile(r"[\w\s+*-]*")
+_NEEDED = ("size", "is_contiguous", "lbound", "ubound", "selected_int_kind", "len", "storage_size")
+_NOT_IN = frozenset({"do concurrent", "where", "forall", "critical", "team"})
 _VISIBLE = frozenset({"internal", "module"})
 
 
-@dataclass(frozen=True, slots=True)
-class Triplet:
-    """A section's subscript triplet as texts, "" for what is left out."""
-
-    lower: str
-    upper: str
-    stride: str
-
-
-@dataclass(frozen=True, slots=True)
-class SectionText:
-    """``array(subscripts)`` with at least one triplet; a plain subscript is a text.
-
-    ``odd`` says, as a clause, why its subscripts cannot be kept in scalars; None when they can.
-    """
-
-    spelled: str
-    symbol: Symbol
-    subscripts: tuple[str | Triplet, ...]
-    odd: str | None = None
-
-    @property
-    def leading(self) -> bool:
-        """Whether it begins with whole dimensions and goes on with single subscripts."""
-        whole = [isinstance(s, Triplet) and s == Triplet("", "", "") for s in self.subscripts]
-        count = whole.index(False) if False in whole else len(whole)
-        return count > 0 and not any(isinstance(s, Triplet) for s in self.subscripts[count:])
-
-
-@dataclass(frozen=True, slots=True)
-class Actual:
-    """An actual argument: the dummy it belongs to ("" where nobody knows), its text, its place."""
-
-    dummy: str
-    text: str
-    at: int
-    section: SectionText | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A CALL, or an assignment of one function reference.
-
-    ``callee`` is the body, None where it is not seen, with ``why`` as a clause; ``variable`` is
-    what an assignment defines.
-    """
-
-    executable: Executable
-    name: str
-    actuals: tuple[Actual, ...]
-    callee: Unit | None
-    why: str = ""
-    variable: str = ""
-
-
-def calls(program: Program, scopes: Scopes) -> Iterator[Call]:
-    """Every call of a file that has arguments, in source order."""
+def calls(program: Program, scopes: Scopes) -> Iterator[tuple[Executable, Unit | None, Call]]:
+    """Every call of a file that has arguments, in source order, each with the body it executes."""
     for executable in program.executables():
         text = executable.statement.text
         if executable.kind == "call" and (match := _CALL.match(text)):
@@ -92,12 +39,14 @@ def calls(program: Program, scopes: Scopes) -> Iterator[Call]:
             continue
         callee, why = _body(program, executable, name.lower(), meaning)
         pieces = _pieces(text, match.end(), end)
-        yield Call(executable, name.lower(), tuple(_actuals(pieces, callee, view)), callee, why, variable)
+        actuals = tuple(_actuals(pieces, callee, view))
+        misplaced, indent = _misplaced(executable, view), executable.statement.indent
+        yield executable, callee, Call(name.lower(), actuals, text, indent, why, misplaced, variable)
 
 
 def _body(
     program: Program, executable: Executable, name: str, meaning: object
-) -> tuple[Unit | None, str]:
+) -> tuple[Unit | None, str | None]:
     """The body that a call executes, or why it is not known, as a clause."""
     if not isinstance(meaning, Procedure) or meaning.form not in _VISIBLE:
         return None, f"which procedure '{name}' is cannot be told"
@@ -117,7 +66,26 @@ def _body(
         return None, f"the body of '{name}' is not in this file"
     if _dummies(found[0]) != tuple("*" if d is None else d.name for d in meaning.dummies):
         return None, f"which procedure '{name}' is cannot be told"
-    return found[0], ""
+    return found[0], None
+
+
+def _misplaced(executable: Executable, view: View) -> str | None:
+    """Why a BLOCK cannot stand in place of the statement, as a clause."""
+    statement = executable.statement
+    why = None
+    if executable.condition is not None or executable.where is not None or executable.forall is not None:
+        why = "it is the action of another statement"
+    elif statement.siblings > 1 or statement.label or statement.sentinel or statement.conditional:
+        why = "it has a label or shares its line"
+    elif executable.region is not None:
+        why = "it stands in a region of directives"
+    elif executable.preprocessed:
+        why = "it depends on the preprocessor"
+    elif any(construct.kind in _NOT_IN for construct in executable.constructs):
+        why = "it stands where no BLOCK with a copy may"
+    elif hidden := [name for name in _NEEDED if not isinstance(view.lookup(name), Intrinsic)]:
+        why = f"'{hidden[0]}' may be a name of the user's there"
+    return why
 
 
 def _renamed(program: Program) -> frozenset[str]:
@@ -147,7 +115,9 @@ def _actuals(pieces: Iterator[tuple[str, int]], callee: Unit | None, view: View)
         dummy = dummies[position] if position < len(dummies) else ""
         if match := _KEYWORD.match(piece):
             dummy, piece, at = match[1].lower(), piece[match.end() :], at + match.end()
-        yield Actual(dummy, piece, at, section(piece, view))
+        asked = re.sub(rf"\bsize\s*\(\s*{NAME}\s*(?:,[^()]*)?\)", "", bare(piece), flags=re.I)
+        cut, plain = section(piece, view), harmless(piece, view)
+        yield Actual(dummy, piece, at, cut, frozenset(words(asked)), plain, _contiguous(piece, cut, view))
 
 
 def _dummies(unit: Unit) -> tuple[str, ...]:
@@ -212,18 +182,9 @@ def harmless(text: str, view: View) -> bool:
 _OPERATORS = frozenset("true false and or not eqv neqv eq ne lt le gt ge".split())
 
 
-def contiguous(symbol: Symbol) -> bool:
-    """Whether all of an array is contiguous for sure.  ASSOCIATE names never are."""
-    if symbol.attributes & {"pointer", "associate", "ambiguous"} or symbol.assumed_rank:
-        return "contiguous" in symbol.attributes and "associate" not in symbol.attributes
-    return "contiguous" in symbol.attributes or not any(dim.form == "assumed" for dim in symbol.dims)
-
-
-def surely_contiguous(actual: Actual, view: View) -> bool:
+def _contiguous(text: str, cut: SectionText | None, view: View) -> bool:
     """Whether an actual argument is contiguous whatever happens."""
-    if (found := actual.section) is not None:
-        return contiguous(found.symbol) and found.leading
-    if not re.fullmatch(NAME, actual.text):
-        return False
-    symbol = view.lookup(actual.text)
+    if cut is not None:
+        return contiguous(cut.symbol) and cut.leading
+    symbol = view.lookup(text) if re.fullmatch(NAME, text) else None
     return isinstance(symbol, Symbol) and bool(symbol.dims) and contiguous(symbol)

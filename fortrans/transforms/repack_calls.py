@@ -7,23 +7,18 @@ what it does with it tells whether a copy pays (SEMANTICS 34 to 38).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from fortrans.analysis.repackable import check_directives, check_dummy, check_type, copies_in
 from fortrans.analysis.usage import mentioned, surely_reached, usage
-from fortrans.frontend.calls import Actual, Call, SectionText, contiguous, harmless, surely_contiguous
-from fortrans.frontend.resolve import View
-from fortrans.frontend.tokens import bare, words
-from fortrans.frontend.units import Program
+from fortrans.ir.calls import Actual, Call, PackedActual, SectionText, contiguous
 from fortrans.ir.procedures import Dummy, Procedure
-from fortrans.ir.symbols import Intent, Intrinsic, Symbol, bytes_of
+from fortrans.ir.symbols import Intent, Scope, Symbol, bytes_of
 from fortrans.options import Options
 from fortrans.remarks import Refusal
 
 _UNFIT = ("target", "pointer", "volatile", "asynchronous", "codimension", "equivalence", "common",
           "parameter")  # fmt: skip
-_NEEDED = ("size", "is_contiguous", "lbound", "ubound", "selected_int_kind", "len", "storage_size")
-_NOT_IN = frozenset({"do concurrent", "where", "forall", "critical", "team"})
 LEFT = re.compile(r"\s*!fortrans\$\s*norepack\s+call\b", re.IGNORECASE)
 """The line before a call that is to be left."""
 _DEVICE = re.compile(r"!\$(?:acc\b|omp\s*(?:target|declare|requires)\b)", re.IGNORECASE)
@@ -31,33 +26,25 @@ _AT_LEAST = re.compile(r"(\w+) >= (\d+)")
 _PLAIN = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class PackedActual:
-    """A section to pack; ``repeats`` are conditions at the call, of which one must hold."""
-
-    actual: Actual
-    section: SectionText
-    copy_in: bool
-    copy_out: bool
-    repeats: tuple[str, ...]
-
-
-def arguments(call: Call, view: View) -> tuple[Actual, ...]:
+def arguments(call: Call) -> tuple[Actual, ...]:
     """The actual arguments of a call that are sections and may have gaps."""
-    return tuple(a for a in call.actuals if a.section is not None and not surely_contiguous(a, view))
+    return tuple(a for a in call.actuals if a.section is not None and not a.contiguous)
 
 
-def check_call(call: Call, view: View, program: Program) -> None:
-    """Raise Refusal where a call cannot be looked into, or nothing can be put in its place."""
-    if call.callee is None:
-        raise Refusal("FT518", f"The call of '{call.name}' is left, since {call.why}")
-    check_place(call, view)
-    if any(s.form == "directive" and _DEVICE.match(s.text) for s in program.statements):
+def check_call(call: Call, directives: Iterable[str]) -> None:
+    """Raise Refusal where a call cannot be looked into, or nothing can be put in its place.
+
+    ``directives`` are those of the file.
+    """
+    why = call.unseen or call.misplaced
+    if why is not None:
+        raise Refusal("FT518", f"The call of '{call.name}' is left, since {why}")
+    if any(_DEVICE.match(text) for text in directives):
         raise Refusal("FT513", f"Directives in this file may mean the data of a device around '{call.name}'")
 
 
 def packed(
-    call: Call, actual: Actual, procedure: Procedure, dummy: Dummy, view: View, options: Options
+    call: Call, actual: Actual, procedure: Procedure, dummy: Dummy, view: Scope, options: Options
 ) -> PackedActual | None:
     """How to pack one actual; None where nothing is to be said.  Raises Refusal."""
     found = actual.section
@@ -74,7 +61,7 @@ def packed(
     _check_limits(found.symbol, options)
     check_dummy(procedure, dummy)
     check_directives(procedure)
-    _check_others(call, actual, found, view)
+    _check_others(call, actual, found)
     copy_in = copies_in(procedure, dummy)
     definable = found.symbol.intent is not Intent.IN and "protected" not in found.symbol.attributes
     copy_out = dummy.symbol.intent is not Intent.IN and definable
@@ -92,28 +79,7 @@ def _unit_stride(found: SectionText) -> bool:
     return not isinstance(first, str) and first.stride in ("", "1")
 
 
-def check_place(call: Call, view: View) -> None:
-    """Raise Refusal (FT518) where a BLOCK cannot stand in place of the statement."""
-    executable = call.executable
-    statement = executable.statement
-    why = None
-    if executable.condition is not None or executable.where is not None or executable.forall is not None:
-        why = "it is the action of another statement"
-    elif statement.siblings > 1 or statement.label or statement.sentinel or statement.conditional:
-        why = "it has a label or shares its line"
-    elif executable.region is not None:
-        why = "it stands in a region of directives"
-    elif executable.preprocessed:
-        why = "it depends on the preprocessor"
-    elif any(construct.kind in _NOT_IN for construct in executable.constructs):
-        why = "it stands where no BLOCK with a copy may"
-    elif hidden := [name for name in _NEEDED if not isinstance(view.lookup(name), Intrinsic)]:
-        why = f"'{hidden[0]}' may be a name of the user's there"
-    if why is not None:
-        raise Refusal("FT518", f"The call of '{call.name}' is left, since {why}")
-
-
-def _check_actual(found: SectionText, procedure: Procedure, view: View) -> None:
+def _check_actual(found: SectionText, procedure: Procedure, view: Scope) -> None:
     symbol, name = found.symbol, found.spelled
     for attribute in _UNFIT:
         if attribute in symbol.attributes:
@@ -143,26 +109,20 @@ def _check_limits(symbol: Symbol, options: Options) -> None:
         raise Refusal("FT517", "--repack-min-stride is not asked around a call")
 
 
-def _check_others(call: Call, actual: Actual, found: SectionText, view: View) -> None:
+def _check_others(call: Call, actual: Actual, found: SectionText) -> None:
     for other in call.actuals:
         if other is actual:
             continue
-        if found.symbol.name in words(other.text) and not _asks_only(other.text, found.symbol.name):
+        if found.symbol.name in other.names:
             raise Refusal("FT518", f"'{found.spelled}' is in another actual argument of '{call.name}' too")
-        if not harmless(other.text, view):
+        if not other.harmless:
             raise Refusal("FT518", f"Actual argument '{other.text}' of '{call.name}' may call a procedure")
     if call.variable == found.symbol.name:
         raise Refusal("FT518", f"'{found.spelled}' is defined by the same statement")
 
 
-def _asks_only(text: str, name: str) -> bool:
-    """Whether ``text`` only asks for the extents of an array."""
-    asked = re.sub(rf"\bsize\s*\(\s*{re.escape(name)}\s*(?:,[^()]*)?\)", "", bare(text).lower())
-    return name not in words(asked)
-
-
 def _repeats(
-    call: Call, procedure: Procedure, dummy: Dummy, view: View, options: Options, ways: int
+    call: Call, procedure: Procedure, dummy: Dummy, view: Scope, options: Options, ways: int
 ) -> tuple[str, ...]:
     name = dummy.symbol.name
     if not mentioned(procedure, name):
@@ -186,7 +146,7 @@ def _repeats(
     return tuple(condition for condition in conditions if isinstance(condition, str))
 
 
-def _at_call(condition: str, given: dict[str, str], procedure: Procedure, view: View) -> str | bool | None:
+def _at_call(condition: str, given: dict[str, str], procedure: Procedure, view: Scope) -> str | bool | None:
     """A condition on a dummy as one on its actual, its value, or None where it cannot be asked."""
     match = _AT_LEAST.fullmatch(condition)
     if match is None:

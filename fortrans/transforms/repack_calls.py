@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from fortrans.analysis.placing import surely_reached
 from fortrans.analysis.repackable import check_directives, check_dummy, check_type, copies_in
-from fortrans.analysis.usage import mentioned, surely_reached, usage
+from fortrans.analysis.usage import mentioned, usage
 from fortrans.ir.calls import Actual, Call, PackedActual, SectionText, contiguous
 from fortrans.ir.procedures import Dummy, Procedure
 from fortrans.ir.symbols import Intent, Scope, Symbol, bytes_of

@@ -68,10 +68,12 @@ def decide(
 ) -> Answer | None:
     """The answer for one candidate, None when it has no array work.  Raises Refusal."""
     from fortrans.frontend.candidates import conditional, has_source, transforms
+    from fortrans.frontend.masks import is_where
 
-    conditions = conditional(executable)
+    masked = is_where(executable)
+    conditions = conditional(executable) and (executable.condition is not None or not masked)
     found = None
-    if executable.kind == "assignment" or has_source(executable):
+    if executable.kind == "assignment" or masked or has_source(executable):
         try:
             found = _assignment(program, executable, place, scopes, fresh, options)
         except Refusal:
@@ -93,8 +95,14 @@ def decide(
 def _assignment(
     program: Program, executable: Executable, place: Place, scopes: Scopes, fresh: Fresh, options: Options
 ) -> tuple[Assignment, Plan] | None:
+    from fortrans.analysis.profit import elementwise
     from fortrans.frontend.dims import VariableDim, check_variable
+    from fortrans.frontend.masks import is_where, works
 
+    if is_where(executable):
+        if not options.all and not works(program, executable):
+            raise elementwise()
+        return _composed(program, executable, place, scopes, fresh, options)
     if not options.all and not _worth_reading(executable, scopes, fresh):
         return None
     before = fresh.copy()
@@ -266,12 +274,17 @@ def lift(
     from fortrans.frontend.candidates import readable, sides, transforms
     from fortrans.frontend.expressions import convert
     from fortrans.frontend.lift import lift_assignment, lift_target
+    from fortrans.frontend.masks import is_where, lift_where
     from fortrans.frontend.parse import assignment, expression
     from fortrans.frontend.straight import with_extents
     from fortrans.ir.arrays import Scalar
 
     readable(executable)
     scope = scopes.at(executable)
+    if is_where(executable):
+        masked = lift_where(program, executable, place, scope, fresh)
+        _check_implicit(masked)
+        return masked
     if executable.kind == "allocate":
         from fortrans.frontend.allocations import lift_allocation
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fortrans.transforms.plan import Plan
 
 
-_KINDS = {"FT102": "Scalar assignment to", "FT110": "Allocation of"}
+_KINDS = {"FT102": "Scalar assignment to", "FT110": "Allocation of", "FT115": "Masked assignment to"}
 IN_PLACE = frozenset({"FT111", "FT112", "FT113", "FT114"})
 """Codes of assignments to what they read, of which the plan says how they are done."""
 

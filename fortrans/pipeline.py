@@ -113,7 +113,9 @@ def answer(
     program: Program, executable: Executable, scopes: Scopes, fresh: Fresh, options: Options
 ) -> Answer | None:
     """The plan for one candidate, or the reason there is none; None when it has no array work."""
-    place = program.place(executable)
+    from fortrans.frontend.masks import is_where, where_place
+
+    place = where_place(program, executable) if is_where(executable) else program.place(executable)
     try:
         return decide(program, executable, place, scopes, fresh, options)
     except Refusal as refusal:

@@ -118,6 +118,7 @@ def _symbol(symbol: Symbol) -> str:
 
 def _sites(program: units.Program, scopes: Scopes, stage: str) -> Iterator[str]:
     from fortrans.decision import lift
+    from fortrans.frontend.masks import is_where
 
     for executable in Candidates(program, scopes):
         place = program.place(executable)
@@ -125,10 +126,10 @@ def _sites(program: units.Program, scopes: Scopes, stage: str) -> Iterator[str]:
         fresh = Fresh(words(program.source.text))
         found: list[Assignment] = []
         try:
-            if executable.kind == "assignment":
+            if executable.kind == "assignment" or is_where(executable):
                 site = lift(program, executable, place, scopes, fresh)
                 found += [] if site is None else [site]
-            if conditional(executable):
+            if conditional(executable) and not is_where(executable):
                 test = lift_condition(program, executable, place, scopes.at(executable), fresh)
                 found += [] if test is None else [leaf.site for leaf in test.leaves]
         except Refusal as refusal:

@@ -31,8 +31,15 @@ class Candidates:
         self._ranked: dict[tuple[int, str], bool] = {}
 
     def __iter__(self) -> Iterator[Executable]:
+        from fortrans.frontend.masks import controlled, is_where
+
         for executable in self._program.executables():
             if executable.statement.sentinel:
+                continue
+            if controlled(executable):
+                continue
+            if is_where(executable):
+                yield executable
                 continue
             plain = executable.kind == "assignment" and self._is_candidate(executable)
             if plain or has_source(executable) or conditional(executable):
@@ -135,7 +142,7 @@ def allowed(executable: Executable) -> None:
         raise Refusal("FT005", f"Statement is in a region of '!${executable.region}'")
     kinds = {construct.kind for construct in executable.constructs}
     if executable.where is not None or "where" in kinds:
-        raise Refusal("FT007", "Assignments in WHERE are not rewritten yet")
+        raise Refusal("FT007", "Assignments in WHERE within FORALL are not rewritten yet")
     if executable.forall is not None or "forall" in kinds:
         raise Refusal("FT007", "Assignments in FORALL are not rewritten yet")
     if statement.label is not None and statement.label in unit.block_labels:

@@ -53,7 +53,8 @@ EXPOSED = frozenset({"pointer", "target", "equivalence", "common", "associate"})
 class Lifting:
     """What lifting one statement needs: its scope, fresh names, and the captures it makes.
 
-    ``written`` is the name whose storage the statement defines, once that is known.  ``answered``
+    ``written`` is the name whose storage the statement defines, once that is known, and ``others``
+    are all that a WHERE defines.  ``answered``
     are inquiry functions told by the extents of an expression that is not evaluated; ``inquiring``
     says that only the shape of what is lifted is asked for.  ``assumed`` is a DIM argument, and its value.
     """
@@ -61,6 +62,7 @@ class Lifting:
     scope: Scope
     fresh: Fresh
     written: str = ""
+    others: frozenset[str] = frozenset()
     captures: list[Capture] = field(default_factory=list)
     locals: frozenset[str] = frozenset()
     answered: list[str] = field(default_factory=list)
@@ -224,6 +226,8 @@ class Lifting:
             return True
         if "parameter" in symbol.attributes:
             return False
+        if id in self.others:
+            return True
         return id == self.written or bool(symbol.attributes & EXPOSED) or "volatile" in symbol.attributes
 
     def _through_pointer(self, expr: Expr) -> bool:

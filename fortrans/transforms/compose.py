@@ -30,6 +30,7 @@ from fortrans.ir.expr import (
     Shape,
 )
 from fortrans.ir.fresh import Fresh
+from fortrans.ir.masked import is_masked
 from fortrans.ir.nest import Allocate, Declaration, If, Store
 from fortrans.ir.sites import Assignment
 from fortrans.ir.symbols import INTEGER, Type
@@ -63,6 +64,7 @@ from fortrans.transforms.reallocate import grows, movable, own_bounds, reallocat
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
 from fortrans.transforms.storage import Stack
+from fortrans.transforms.where import masked
 
 HIGHEST_RANK = 15
 _DEFAULTS = Options()
@@ -232,6 +234,18 @@ class Composition:
         section = Section(Name(name), (), type, whole=True)
         return Piece((Declaration(name, type),)) + as_written(section, value), section
 
+    def room_for(self, value: Array, stem: str, type: Type | None) -> tuple[Piece, Section]:
+        """A temporary with room for the values of an array, which nothing fills yet."""
+        type = declarable(type or value.type, "a temporary")
+        name = self.fresh.name(stem)
+        self.own.add(name)
+        extents = shape(value)
+        axes = tuple(Triplet(ONE, ONE, extent, full=True) for extent in extents)
+        section = Section(Name(name), axes, type, whole=True)
+        stack = self.stack.takes(type, extents, self.captures.facts.value, self.site.scope)
+        room = () if stack else (Allocate(Name(name), extents),)
+        return Piece((Declaration(name, type, extents, allocatable=not stack),), room), section
+
     def apart(self, make: Callable[[], Piece]) -> Piece:
         """What ``make`` makes, under a condition: nothing that it reads or keeps is there elsewhere."""
         made, known = dict(self.made), dict(self.captures.known)
@@ -294,6 +308,8 @@ class Composition:
 
     def plan(self) -> Plan:
         """What replaces the statement.  Raises Refusal."""
+        if is_masked(self.site.rhs):
+            return masked(self)
         target, value = self.site.lhs, self.site.rhs
         whole = (pack.moves(value) or construct.laid_out(value)) if self.site.allocation is None else None
         told = bool(self.site.answered) and is_told(target, value)
@@ -391,4 +407,6 @@ def compose(site: Assignment, fresh: Fresh, options: Options = _DEFAULTS) -> Pla
         # flang calls its library for each TRANSFER: small arrays lose by half.
         addresses = options.target == "gfortran"
         stack = Stack.of(options)
-        return Composition(conform(simplify(site)), captures, stack, addresses=addresses).plan()
+        # Under a mask an elemental function is evaluated for the elements that it selects only.
+        site = site if is_masked(site.rhs) else simplify(site)
+        return Composition(conform(site), captures, stack, addresses=addresses).plan()

@@ -7,6 +7,7 @@ opened, is computed here, outside the loops it does not depend on; then the next
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -30,8 +31,9 @@ from fortrans.ir.expr import (
     transform,
 )
 from fortrans.ir.fresh import Fresh
+from fortrans.ir.masked import DO, NOTHING, STORE, WHEN
 from fortrans.ir.nest import Declaration, Exit, If, Stmt, Store
-from fortrans.ir.symbols import INTEGER, Type
+from fortrans.ir.symbols import INTEGER, LOGICAL, Type
 from fortrans.transforms.accumulate import (
     EXTREMES,
     FALSE,
@@ -62,7 +64,7 @@ MOST_TURNS = 3
 UNROLLS = frozenset({"sum", "product", "count"})
 
 
-Sink = Put | Gather | Push | Find | Row
+Sink = Put | Gather | Push | Find | Row | Callable[[Expr], tuple[tuple[Declaration, ...], tuple[Stmt, ...]]]
 S = TypeVar("S", Reduce, Locate)
 
 
@@ -75,6 +77,8 @@ class Lowering:
 
     def build(self, loops: tuple[Span, ...], value: Expr, sink: Sink, turns: int = MOST_TURNS) -> Piece:
         """Statements that compute ``value`` for every iteration of ``loops`` and hand it to ``sink``."""
+        if not loops and isinstance(value, Op) and value.op in (WHEN, DO, STORE):
+            return self._masked(value)
         pending = frozenset(span.index for span in loops)
         if (found := ready(value, pending)) is not None:
             return self._settle(loops, value, sink, found, turns)
@@ -96,6 +100,32 @@ class Lowering:
             return several
         inner = self.build((), value, sink, turns)
         return Piece((), (span.loop(inner.body),))
+
+    def _masked(self, value: Expr) -> Piece:
+        """What a WHERE does with one element: the mask is known before anything under it is computed."""
+        match value:
+            case Op("%if", (mask, *arms)):
+                before, test = self._test(mask)
+                bodies = [() if arm == NOTHING else self._masked(arm).body for arm in arms]
+                then, other = (*bodies, ()) if len(bodies) == 1 else bodies
+                if not then:
+                    then, other, test = other, (), Op(".not.", (test,))
+                return before + Piece((), (If(test, then, other),))
+            case Op("%do", items):
+                done = Piece()
+                for item in items:
+                    done += Piece((), self._masked(item).body)
+                return done
+            case Op("%store", (target, what)):
+                return self.build((), what, Put(target))
+            case _:
+                raise TypeError(f"not a masked assignment: {value}")
+
+    def _test(self, mask: Expr) -> tuple[Piece, Expr]:
+        if ready(mask, frozenset()) is None:
+            return Piece(), mask
+        local = Name(self.fresh.name("mask"))
+        return Piece((Declaration(local.id, LOGICAL),)) + self.build((), mask, Put(local)), local
 
     # ---- what is ready --------------------------------------------------------
 

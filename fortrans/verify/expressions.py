@@ -44,10 +44,10 @@ class Expressions:
         self._preferred: Variable | None = None
         self._impure_left = False
 
-    def begin(self, target: Variable | None, shape: Shape) -> None:
-        """A new statement: its target is read now and then, and one impure reference may occur."""
+    def begin(self, target: Variable | None, shape: Shape, impure: bool = True) -> None:
+        """A new statement: its target is read now and then, and one ``impure`` reference may occur."""
         self._preferred = target
-        self._impure_left = 0 not in shape
+        self._impure_left = impure and 0 not in shape
 
     def initial(self) -> list[tuple[str, str]]:
         """A first value for each scalar."""

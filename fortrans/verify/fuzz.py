@@ -188,6 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, help="stop after so many, whatever the time")
     kinds = ["ordinary", "special"]
     parser.add_argument("--only", choices=kinds, help="one kind of programs; else the two alternate")
+    parser.add_argument("--wheres", type=int, default=3, help="weight of WHERE among the statements")
     chosen = parser.parse_args(arguments)
     try:
         compiler_path(chosen.compiler)
@@ -203,7 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     while time.monotonic() < end and seed != last:
         special = chosen.only == "special" or (chosen.only is None and seed % 2 == 1)
         inexact = not (special or chosen.exact) and seed % 4 == 2
-        program = special_values(seed, chosen.size) if special else generate(seed, chosen.size, inexact)
+        ordinary = partial(generate, inexact=inexact, wheres=chosen.wheres)
+        program = (special_values if special else ordinary)(seed, chosen.size)
         for compiler, flags, referee in settings:
             # flang adds in an order of its own, which shows where sums are not exact.
             if inexact and compiler != chosen.compiler:

@@ -120,7 +120,8 @@ def wrapped(statement: str, indent: str) -> str:
 class _Writer:
     """Writes statements, and keeps what is known before each of them."""
 
-    def __init__(self, seed: int, inexact: bool) -> None:
+    def __init__(self, seed: int, inexact: bool, wheres: int = 3) -> None:
+        self.wheres = wheres
         self.random = Random(seed)
         self.variables = initial_variables(self.random)
         self.make = Expressions(self.random, self.variables, inexact)
@@ -135,7 +136,8 @@ class _Writer:
             + ["allocate"] * 4
             + ["source"] * 2
             + ["itself"] * 4
-            + ["if", "if", "block if", "do", "joined", "label", "count", "where"]
+            + ["if", "if", "block if", "do", "joined", "label", "count"]
+            + ["where"] * self.wheres
         ):
             case "scalar":
                 return self._scalar(indent)
@@ -268,14 +270,45 @@ class _Writer:
         return f"{indent}do k = {step}\n{body}{indent}end do\n"
 
     def _where(self, indent: str) -> str:
+        """A WHERE statement or construct; masks and values read what is assigned now and then."""
         variable = self._target()
-        self.make.begin(variable, variable.extents or ())
-        mask = {"l": f".not. {variable.name}", "c": f"{variable.name} < 'n'"}.get(
-            variable.type, f"{variable.name} /= 2"
-        )
-        value = self.make.stored(variable.type, variable.extents or (), 0)
-        text = f"where ({mask}) {variable.name} = {value}"
-        return wrapped(text, indent) + self._show(variable, indent)
+        left, shape = self.make.definable(variable)
+        if not shape:
+            left, shape = variable.name, variable.extents or ()
+        targets = [(left, variable)]
+        if self.random.random() < 0.4:
+            mask, assigned = self._mask(variable, shape), self._masked(targets, shape)
+            return wrapped(f"where ({mask}) {assigned}", indent) + self._show(variable, indent)
+        targets += [(v.name, v) for v in self.variables if v.extents == shape and v.name != variable.name]
+        lines, used = self._where_construct(targets[:3], shape, indent, nested=True)
+        return lines + "".join(self._show(v, indent) for v in used)
+
+    def _where_construct(
+        self, targets: list[tuple[str, Variable]], shape: Shape, indent: str, nested: bool
+    ) -> tuple[str, list[Variable]]:
+        inner = indent + "  "
+        text = wrapped(f"where ({self._mask(targets[0][1], shape)})", indent)
+        elsewhere = self.random.choice([[], ["mask"], ["rest"], ["rest"], ["mask", "rest"]])
+        for branch in ["first", *elsewhere]:
+            if branch == "mask":
+                text += wrapped(f"elsewhere ({self._mask(targets[0][1], shape)})", indent)
+            elif branch == "rest":
+                text += f"{indent}elsewhere\n"
+            for _ in range(self.random.choice([1, 1, 2])):
+                if nested and self.random.random() < 0.2:
+                    text += self._where_construct(targets, shape, inner, nested=False)[0]
+                else:
+                    text += wrapped(self._masked(targets, shape), inner)
+        return text + f"{indent}end where\n", [variable for _, variable in targets]
+
+    def _mask(self, variable: Variable, shape: Shape) -> str:
+        self.make.begin(variable, shape, impure=False)
+        return self.make.expression("l", shape, self.random.choice([1, 1, 2, 3])).text
+
+    def _masked(self, targets: list[tuple[str, Variable]], shape: Shape) -> str:
+        left, variable = self.random.choice(targets)
+        self.make.begin(variable, shape, impure=False)
+        return f"{left} = {self.make.stored(variable.type, shape, self.random.choice([0, 1, 2, 3]))}"
 
 
 def _filled(variables: Iterable[Variable]) -> str:
@@ -286,14 +319,14 @@ def _filled(variables: Iterable[Variable]) -> str:
     )
 
 
-def generate(seed: int, size: int = 25, inexact: bool | None = None) -> Program:
+def generate(seed: int, size: int = 25, inexact: bool | None = None, wheres: int = 3) -> Program:
     """The program of ``seed`` with ``size`` statements (a construct counts as one).
 
-    Without ``inexact``, one program in four is.
+    Without ``inexact``, one program in four is.  ``wheres`` is the weight of WHERE among some 27 others.
     """
     if inexact is None:
         inexact = seed % 4 == 3
-    writer = _Writer(seed, inexact)
+    writer = _Writer(seed, inexact, wheres)
     variables = tuple(writer.variables)
     scale = {"scale4": " * 0.3_sp", "scale8": " * 0.7_dp"} if inexact else {"scale4": "", "scale8": ""}
     support = _SUPPORT + "".join(

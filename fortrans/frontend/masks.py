@@ -15,7 +15,7 @@ from fortrans.frontend.lift import Lifting, check_order
 from fortrans.frontend.lines import Statement
 from fortrans.frontend.parse import assignment, expression
 from fortrans.frontend.units import Executable, Program
-from fortrans.ir.arrays import Array, Section, element, probe, rank
+from fortrans.ir.arrays import Array, Section, rank
 from fortrans.ir.expr import Call, Expr, Name, Op, Ref, walk
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.masked import do, masks, store, stores, when
@@ -106,7 +106,7 @@ def lift_where(
     tree = _where(found, lifting)
     if tree is None:
         raise Refusal("FT007", "WHERE construct has a branch that stores nothing")
-    _check_captures(tree, lifting)
+    _check_captures(lifting)
     target = next(stores(tree))[0]
     ranks = {rank(x) for x in (*masks(tree), *(lhs for lhs, _ in stores(tree)))}
     if len(ranks) != 1:
@@ -254,15 +254,12 @@ def _store(item: Masked, lifting: Lifting) -> Array:
     return store(target, value)
 
 
-def _check_captures(tree: Array, lifting: Lifting) -> None:
+def _check_captures(lifting: Lifting) -> None:
     """Raise Refusal for an operand whose evaluation before all else could be seen.
 
     Elementals are evaluated only where the mask holds (10.2.3.2): one that may fail, or that is a
-    user's, is not evaluated ahead.  With several assignments an operand must not have been stored.
+    user's, is not evaluated ahead.
     """
-    from fortrans.analysis.overlap import reads_target
-
-    targets = [target for target, _ in stores(tree)]
     for capture in lifting.captures:
         for x in walk(capture.value):
             match x:
@@ -278,9 +275,6 @@ def _check_captures(tree: Array, lifting: Lifting) -> None:
                     and isinstance(lifting.scope.lookup(name), Intrinsic)
                 ):
                     _check_division(x, lifting)
-        stored = [element(target, probe(target)) for target in targets] if len(targets) > 1 else []
-        if any(reads_target(x, capture.value, lifting.scope, frozenset()) for x in stored):
-            raise Refusal("FT301", "A scalar operand may be stored to before it is read")
 
 
 def _check_division(x: Expr, lifting: Lifting) -> None:

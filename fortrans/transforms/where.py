@@ -38,6 +38,7 @@ class Stores:
 def masked(composition: Composition) -> Plan:
     """The plan for a WHERE.  Raises Refusal."""
     tree = composition.site.rhs
+    _check_captures(composition, tree)
     captured = Piece()
     for capture in composition.site.captures:
         captured += evaluated(composition, capture)
@@ -47,6 +48,19 @@ def masked(composition: Composition) -> Plan:
     apart = _Apart(composition, tree)
     body = apart.run(tree, ())
     return composition._planned(captured + body, "FT115", because if apart.kept else "")
+
+
+def _check_captures(composition: Composition, tree: Array) -> None:
+    """Raise Refusal FT301 for an operand that another assignment would have to store to first."""
+    targets = [element(target, probe(target)) for target, _ in stores(tree)]
+    scope = composition.site.scope
+    for capture in composition.site.captures if len(targets) > 1 else ():
+        if any(
+            reads_target(target, capture.value, scope, frozenset())
+            or function_may_read(target, capture.value, scope)
+            for target in targets
+        ):
+            raise Refusal("FT301", "A scalar operand may be stored to before it is read")
 
 
 def _nest(composition: Composition, tree: Array) -> Piece:

@@ -234,18 +234,6 @@ class Composition:
         section = Section(Name(name), (), type, whole=True)
         return Piece((Declaration(name, type),)) + as_written(section, value), section
 
-    def room_for(self, value: Array, stem: str, type: Type | None) -> tuple[Piece, Section]:
-        """A temporary with room for the values of an array, which nothing fills yet."""
-        type = declarable(type or value.type, "a temporary")
-        name = self.fresh.name(stem)
-        self.own.add(name)
-        extents = shape(value)
-        axes = tuple(Triplet(ONE, ONE, extent, full=True) for extent in extents)
-        section = Section(Name(name), axes, type, whole=True)
-        stack = self.stack.takes(type, extents, self.captures.facts.value, self.site.scope)
-        room = () if stack else (Allocate(Name(name), extents),)
-        return Piece((Declaration(name, type, extents, allocatable=not stack),), room), section
-
     def apart(self, make: Callable[[], Piece]) -> Piece:
         """What ``make`` makes, under a condition: nothing that it reads or keeps is there elsewhere."""
         made, known = dict(self.made), dict(self.captures.known)

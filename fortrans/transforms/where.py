@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from fortrans.analysis.alias import Alias
 from fortrans.analysis.overlap import conflict, function_may_read, reads_target
-from fortrans.ir.arrays import Array, Elemental, Section, element, path_name, probe, rank
-from fortrans.ir.expr import Expr, Literal, Name, Ref
+from fortrans.ir.arrays import Array, Elemental, Section, Triplet, element, path_name, probe, rank, shape
+from fortrans.ir.expr import ONE, Expr, Literal, Name, Ref
 from fortrans.ir.masked import store, stores, unless, when
-from fortrans.ir.nest import Declaration, Stmt
-from fortrans.ir.symbols import LOGICAL
+from fortrans.ir.nest import Allocate, Declaration, Stmt
+from fortrans.ir.symbols import LOGICAL, Type
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
 from fortrans.transforms.lower import Lowering
 from fortrans.transforms.operands import evaluated
-from fortrans.transforms.pieces import Piece
+from fortrans.transforms.pieces import Piece, declarable
 from fortrans.transforms.plan import Plan, conflict_in_subscripts
 from fortrans.transforms.split import canonical
 
@@ -102,6 +102,20 @@ def _because(composition: Composition, tree: Array) -> str | None:
     return None
 
 
+def _room(composition: Composition, value: Array, stem: str, type: Type) -> tuple[Piece, Section]:
+    """A temporary with room for the values of an array, which nothing fills yet."""
+    type = declarable(type, "a temporary")
+    name = composition.fresh.name(stem)
+    composition.own.add(name)
+    extents = shape(value)
+    axes = tuple(Triplet(ONE, ONE, extent, full=True) for extent in extents)
+    facts = composition.captures.facts.value
+    stack = composition.stack.takes(type, extents, facts, composition.site.scope)
+    room = () if stack else (Allocate(Name(name), extents),)
+    declared = Declaration(name, type, extents, allocatable=not stack)
+    return Piece((declared,), room), Section(Name(name), axes, type, whole=True)
+
+
 @dataclass(slots=True)
 class _Apart:
     """One assignment after the other: what an assignment changes is saved before."""
@@ -140,7 +154,7 @@ class _Apart:
             for target, _ in stores(self.tree)
         ):
             return Piece(), mask
-        room, local = self.composition.room_for(mask, "mask", LOGICAL)
+        room, local = _room(self.composition, mask, "mask", LOGICAL)
         self.kept.append("mask")
         return room + _nest(self.composition, _under(path, store(local, mask))), local
 
@@ -151,7 +165,7 @@ class _Apart:
             return _nest(self.composition, whole)
         if not rank(value):
             raise Refusal("FT301", "A scalar operand may be stored to by the WHERE")
-        room, local = self.composition.room_for(value, "tmp", None)
+        room, local = _room(self.composition, value, "tmp", value.type)
         self.kept.append("tmp")
         filled = _nest(self.composition, _under(path, store(local, value)))
         copied = _under(path, store(target, local))

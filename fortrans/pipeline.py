@@ -11,9 +11,10 @@ from fortrans.decision import Answer, decide, identifiers
 from fortrans.ir.fresh import Fresh
 from fortrans.options import Options
 from fortrans.outcome import fault, missed, render_all
-from fortrans.remarks import InputError, Refusal, Remark
+from fortrans.remarks import InputError, Kind, Refusal, Remark
+from fortrans.repacking import MARK
 from fortrans.result import FileResult
-from fortrans.source import Edit, Source
+from fortrans.source import Edit, Source, Span
 
 if TYPE_CHECKING:
     from fortrans.frontend.modules import ModuleIndex
@@ -74,6 +75,9 @@ def rewrite_program(
         edits, refused = render_all(program, passed, style, options)
         answers = [refused.get(id(answer), answer) for answer in answers]
     remarks = [answer.remark for answer in answers]
+    if MARK in program.source.text.lower():
+        remarks.extend(unknown_directives(program))
+        remarks.sort(key=lambda remark: remark.span.first)
     mine = options.only is None or (program.source.path, 0) in options.only
     if mine and repacking.asked(program.source, options):
         repacking.repack(program, modules, options, host, edits, remarks)
@@ -91,9 +95,11 @@ def answer_all(
     """
     from fortrans.frontend.candidates import Candidates
     from fortrans.frontend.resolve import resolve
+    from fortrans.frontend.switches import switches
 
     scopes = resolve(program, modules, options.assume_intrinsics)
     candidates = Candidates(program, scopes)
+    switched = switches(program)
     taken: dict[int, frozenset[str]] = {}
     for executable in candidates:
         unit = executable.unit.program_unit
@@ -105,8 +111,21 @@ def answer_all(
             yield Answer(executable, place, missed(program, place, refusal))
             continue
         found = answer(program, executable, scopes, Fresh(taken[id(unit)]), options)
+        if found is not None and found.passed and (asked := switched.asked(found.place.span)):
+            line, word = asked
+            refusal = Refusal("FT010", f"Statement is left, as '!fortrans$ {word}' in line {line} asks")
+            found = Answer(executable, found.place, missed(program, found.place, refusal))
         if found is not None:
             yield found
+
+
+def unknown_directives(program: Program) -> Iterator[Remark]:
+    """A remark for each ``!fortrans$`` line with a word that is none of ours."""
+    from fortrans.frontend.switches import switches
+
+    for line, word in switches(program).unknown:
+        message = f"Directive '!fortrans$ {word}' is not known, and ignored"
+        yield Remark(program.source.path, Span(line, line), "FT011", Kind.MISSED, message)
 
 
 def answer(

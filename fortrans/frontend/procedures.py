@@ -111,9 +111,15 @@ def _defines_function(executable: Executable, view: View) -> bool:
 def _asked(program: Program, unit: Unit) -> dict[str, bool]:
     """What ``!fortrans$ repack`` and ``norepack`` say of each dummy; "*" of all of them.
 
+    Where ``!fortrans$ off`` holds nothing is repacked.
+
     The last word counts: a version, and the choice between both, say ``norepack``.
     """
+    from fortrans.frontend.switches import switches
+
     assert unit.opening is not None
+    if switches(program).asked(unit.opening.span) is not None:
+        return {"*": False}
     last = unit.contains or unit.closing
     end = last.span.first if last is not None else unit.opening.span.last
     found: dict[str, bool] = {}

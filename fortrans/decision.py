@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fortrans.ir.expr import Expr, ImpliedDo, names, walk
 from fortrans.ir.fresh import Fresh
+from fortrans.ir.masked import is_masked
 from fortrans.ir.sites import Assignment, Place
 from fortrans.ir.symbols import Symbol
 from fortrans.ir.written import as_source
@@ -100,7 +101,7 @@ def _assignment(
     from fortrans.frontend.masks import is_where, works
 
     if is_where(executable):
-        if not options.all and not works(program, executable):
+        if not options.all and executable.where is not None and not works(executable):
             raise elementwise()
         return _composed(program, executable, place, scopes, fresh, options)
     if not options.all and not _worth_reading(executable, scopes, fresh):
@@ -176,6 +177,8 @@ def _composed(
         assert site is not None
     fresh.reserve(words)
     site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
+    if is_masked(site.rhs):
+        return _masked(site, fresh, options)
     itself = profit.of_itself(site)
     if not options.all and not itself:
         profit.check(site, options.target)
@@ -191,6 +194,22 @@ def _composed(
         if itself:
             profit.check(site, options.target)
         profit.check_plan(site, plan.code, plan.maybe, plan.tested, options.target)
+    return site, plan
+
+
+def _masked(site: Assignment, fresh: Fresh, options: Options) -> tuple[Assignment, Plan]:
+    """The plan for a WHERE; raises Refusal."""
+    from fortrans.analysis import profit
+    from fortrans.transforms.compose import compose
+
+    several = profit.shares_mask(site)
+    if not options.all and not several:
+        profit.check(site, options.target)
+    plan = compose(site, fresh, options)
+    if not options.all:
+        profit.check_saved(plan.because)
+        if several and options.target != "gfortran":
+            profit.check(site, options.target)
     return site, plan
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from fortrans.frontend.candidates import readable, transforms
+from fortrans.frontend.candidates import builds, readable, transforms
 from fortrans.frontend.classify import What, classify, closing
 from fortrans.frontend.conditions import construct_of
 from fortrans.frontend.designators import designator, parts
@@ -69,11 +69,10 @@ def controlled(executable: Executable) -> bool:
     return executable.kind == "guard" and _ELSEWHERE.match(executable.statement.text) is not None
 
 
-def works(program: Program, executable: Executable) -> bool:
-    """Whether there may be something to compose in a WHERE."""
-    text = executable.where or ""
-    found = [x.text for x in _inside(program, executable)] if executable.where is None else []
-    return any(transforms(x) or "[" in x or "(/" in x for x in (*found, executable.statement.text, text))
+def works(executable: Executable) -> bool:
+    """Whether there may be something to compose in a WHERE statement."""
+    texts = (executable.statement.text, executable.where or "")
+    return any(transforms(x) or builds(x) for x in texts)
 
 
 def where_place(program: Program, executable: Executable) -> Place:

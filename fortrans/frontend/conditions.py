@@ -47,7 +47,7 @@ def head(executable: Executable) -> Head | None:
     """The condition a statement begins with; None when it has none."""
     text = executable.statement.text
     if executable.condition is not None:
-        return Head("if", executable.condition, action=text)
+        return Head("if", executable.condition, action=_action(executable))
     named = _NAMED.match(text)
     name, rest = (named[1], text[named.end() :]) if named else ("", text)
     match executable.kind:
@@ -61,6 +61,14 @@ def head(executable: Executable) -> Head | None:
             return Head("else if", rest[found.end() : end])
         case _:
             return None
+
+
+def _action(executable: Executable) -> str:
+    """What a one-line IF does: the statement with its own FORALL or WHERE."""
+    text = executable.statement.text
+    if executable.where is not None:
+        text = f"where ({executable.where}) {text}"
+    return text if executable.forall is None else f"forall ({executable.forall}) {text}"
 
 
 def lift_condition(

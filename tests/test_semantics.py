@@ -170,7 +170,7 @@ RULES = {
     ),
     25: Rule(
         "WHERE and FORALL",
-        "where/statement where/construct where/pays",
+        "where/statement where/construct where/pays where/places",
         "where/refused refused/where_and_forall",
         "where/overlap",
     ),

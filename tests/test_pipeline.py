@@ -77,3 +77,11 @@ def test_two_statements_of_one_line_are_rewritten_together() -> None:
     assert result.text.count("end block") >= 2 and "! both" in result.text
     assert result.text.index("a(j1) =") < result.text.index("\n  b = 1\n") < result.text.rindex("b(j1) =")
     assert rewrite(result.text, STRICT).text == result.text
+
+
+def test_a_where_construct_whose_end_is_not_known_is_left() -> None:
+    head = "subroutine s(a, b)\n  real :: a(9), b(9)\n"
+    split = "#ifdef X\n  where (b > 0)\n#else\n  where (cshift(b, 1) > 1)\n#endif\n    a = b\n  end where\n"
+    text = f"{head}{split}end subroutine s\n"
+    result = rewrite(text, Options(strict=True, all=True), "s.F90")
+    assert result.text == text and {remark.code for remark in result.remarks} == {"FT008"}

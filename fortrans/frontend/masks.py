@@ -78,7 +78,7 @@ def works(executable: Executable) -> bool:
 def where_place(program: Program, executable: Executable) -> Place:
     """The place of a WHERE: a construct's is all of its lines."""
     place = program.place(executable)
-    if executable.kind != "where construct":
+    if executable.kind != "where construct" or not _is_closed(program, executable):
         return place
     span = construct_of(program, executable)
     comments = tuple(comment for x in _inside(program, executable) for comment in x.comments)
@@ -92,6 +92,8 @@ def lift_where(
 ) -> Assignment:
     """The site of a WHERE; its left side is the first that is stored.  Raises Refusal."""
     readable(executable)
+    if executable.where is None and not _is_closed(program, executable):
+        raise Refusal("FT008", "WHERE construct has no END that is known")
     if executable.region is not None:
         raise Refusal("FT005", f"Statement is in a region of '!${executable.region}'")
     if place.label is not None and place.label in executable.unit.program_unit.block_labels:
@@ -114,6 +116,11 @@ def lift_where(
 
 
 # ---- reading -----------------------------------------------------------------------------
+
+
+def _is_closed(program: Program, executable: Executable) -> bool:
+    """Whether the construct's END is known; with preprocessor lines between it may not be."""
+    return executable.statement.span.first in {span.first for span in program.extents.values()}
 
 
 def _inside(program: Program, executable: Executable) -> tuple[Statement, ...]:

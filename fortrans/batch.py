@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from fortrans.frontend.cycles import cycle
 from fortrans.frontend.modules import ModuleIndex, index
 from fortrans.frontend.units import Program, read
 from fortrans.options import Options
@@ -67,6 +68,8 @@ class Batch:
         program = self.programs[position]
         if isinstance(program, InputError):
             return program
+        if (round_ := cycle(program, self.modules)) is not None:
+            return round_
         start = perf_counter()
         try:
             result = rewrite_program(program, self.modules, options, self.host(program))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 from scoped import program, scope, sub, symbol
 
+from fortrans.batch import Batch
 from fortrans.frontend.modules import index
 from fortrans.frontend.resolve import resolve
 from fortrans.ir.expr import Literal, Name
 from fortrans.ir.symbols import Dimension, Generic, Intrinsic, Procedure, Symbol, Type, Unresolved
+from fortrans.options import Options
+from fortrans.remarks import InputError
+from fortrans.source import Source
 
 A = (
     "module a\nuse kinds, only: dp => wp\nimplicit none\nprivate\npublic :: v, w, t, gen, n, dp\n"
@@ -235,3 +239,25 @@ def test_modules_of_the_program_itself_are_found() -> None:
     main = program(text)
     view = resolve(main, index([])).at(next(iter(main.executables())))
     assert symbol(view, "v").rank == 1
+
+
+A_USES_B = Source("a.f90", "module a\nuse b\nend module\n")
+B_USES_A = Source("b.f90", "module b\ncontains\nsubroutine s()\nuse a\nend subroutine\nend module\n")
+
+
+@pytest.mark.parametrize(
+    ("sources", "told"),
+    [
+        ([A_USES_B, B_USES_A], ["a.f90:2: error: Module 'a' uses itself, through 'b'",
+                                "b.f90:4: error: Module 'b' uses itself, through 'a'"]),
+        ([Source("c.f90", "module c\nuse c\nend module\n")], ["c.f90:2: error: Module 'c' uses itself"]),
+        ([Source("c.f90", "module iso_c_binding\nuse, intrinsic :: iso_c_binding\nend module\n")], []),
+        ([A_USES_B, Source("b.f90", "module b\nend module\nmodule c\nuse a\nend module\n")], []),
+        ([A_USES_B, Source("b.f90", "module b\n#ifdef X\nuse a\n#endif\nend module\n")], []),
+        ([A_USES_B, B_USES_A, Source("c.f90", "module b\nend module\n")], []),
+    ],
+)  # fmt: skip
+def test_modules_in_a_circle_are_an_error(sources: list[Source], told: list[str]) -> None:
+    batch = Batch.of(sources)
+    results = [batch.rewrite(position, Options()) for position in range(len(sources))]
+    assert [str(result) for result in results if isinstance(result, InputError)] == told

@@ -164,7 +164,7 @@ BLOCK = 0.02
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A kernel: its procedure, the call, the matrix, how often; ``goal`` against the original, or
-    against -frepack-arrays where ``against``."""
+    against -frepack-arrays where ``against``; ``calls``: packed around the call."""
 
     name: str
     procedure: str
@@ -173,6 +173,7 @@ class Kernel:
     columns: int
     goal: float
     against: float = 0.0
+    calls: bool = False
 
 
 KERNELS = (
@@ -187,6 +188,7 @@ KERNELS = (
     Kernel("rare path, ELSE", _RARE_ELSE, "call rare(a(3, :), .true., 10, s)", 100, 1000, 0.97),
     Kernel("tiny row in a loop", _HAMMER, "call hammer(a(3, :), 3)", 8, 8, 0.97),
     Kernel("row of 64, 4 sweeps", _HAMMER, "call hammer(a(3, :), 4)", 100, 64, 0.97),
+    Kernel("row packed by its caller", _HAMMER, "call hammer(a(3, :), 50)", 10000, 10000, 5.0, 1.0, True),
     Kernel("inlinable callee, row", _DOT, "call norm(a(3, :), s)", 100, 16, 0.97),
     Kernel("inlinable callee, column", _DOT, "call norm(a(:, 3), s)", 16, 16, 0.97),
     Kernel("every second row", _SMOOTH, "call smooth(a(1::2, :), 10)", 600, 300, 1.0),
@@ -220,6 +222,8 @@ def measure(kernel: Kernel, flags: Sequence[str], compiler: str, rounds: int, in
     module = _MODULE.format(procedure=kernel.procedure.rstrip())
     program = _PROGRAM.format(call=kernel.call, rows=kernel.rows, columns=kernel.columns, blocks=BLOCKS)
     ours = rewrite(module, Options(repack="innermost", strict=True)).text
+    if kernel.calls:
+        inline, ours = True, rewrite(module + program, Options(repack_calls=True, strict=True)).text
     repack = ("-frepack-arrays",) if "gfortran" in compiler else ()
     best = [float("inf")] * 3
     with TemporaryDirectory() as name:
@@ -228,9 +232,9 @@ def measure(kernel: Kernel, flags: Sequence[str], compiler: str, rounds: int, in
             folder = Path(name) / str(number)
             folder.mkdir()
             # Callees that may be inlined stand in one file with their callers.
-            sources = [Source("k.f90", text + program)] if inline else [
-                Source("k.f90", text), Source("m.f90", program)
-            ]  # fmt: skip
+            sources = [Source("k.f90", text), Source("m.f90", program)]
+            if inline:
+                sources = [Source("k.f90", text if "program main" in text else text + program)]
             ways.append(build(sources, (*flags, *more), folder, compiler).executable)
         results = {_timed(executable, 1)[1] for executable in ways}
         # A way may be hundreds of times slower than another.

@@ -534,3 +534,14 @@ def test_the_evaluator_reads_the_constants() -> None:
     assert [found.constant(Name(name)) for name in ("n", "k8", "red", "blue", "c_int", "big")] == [
         3, 8, 4, 5, 4, 5000000000,
     ]  # fmt: skip
+
+
+def test_the_compilers_own_modules_are_read() -> None:
+    found = subprocess.run(
+        ["gfortran", "-print-file-name=finclude"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    paths = sorted(Path(found).glob("*.mod"))
+    assert paths, "gfortran brings module files"
+    for path in paths:
+        text = files.read_declarations(files.Entry(path, Path(path.name))).source.text
+        assert program(text, path.name).units[0].name == path.stem

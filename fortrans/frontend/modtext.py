@@ -145,7 +145,8 @@ class _Writer:
         return self.local[number]
 
     def _free(self, entry: Entry) -> str:
-        name = entry.name if entry.name not in self.taken else f"{UNKNOWN}_{entry.number}"
+        usable = entry.name != "@" and entry.name not in self.taken
+        name = entry.name if usable else f"{UNKNOWN}_{entry.number}"
         self.taken.add(name)
         return name
 

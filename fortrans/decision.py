@@ -176,6 +176,8 @@ def _composed(
         site = lift(program, executable, place, scopes, fresh, assumed)
         assert site is not None
     fresh.reserve(words)
+    if site.length is not None and not options.realloc_lhs:
+        raise Refusal("FT205", "Character length of the left side is deferred, and --no-realloc-lhs given")
     site = replace(site, reallocates=site.reallocates and options.realloc_lhs)
     if is_masked(site.rhs):
         return _masked(site, fresh, options)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fortrans.emit import printer
 from fortrans.emit.style import Spelling
-from fortrans.ir.expr import ONE, Expr, Keyword, Shape, add, same, sub
+from fortrans.ir.expr import ONE, Call, Expr, Keyword, Shape, add, same, sub
 from fortrans.ir.nest import (
     Allocate,
     Block,
@@ -152,9 +152,13 @@ def _simple(stmt: Store | Exit | Allocate | Deallocate | CallStmt, spelling: Spe
             return StoreView(printer.text(target, spelling), printer.text(value, spelling))
         case Exit():
             return ExitView()
-        case Allocate(target, shape, lower, source, more):
+        case Allocate(target, shape, lower, source, more, length):
             first = printer.text(target, spelling) + _bounds(shape, lower, spelling)
             rest = (Keyword("source", source), *more) if source is not None else more
+            if length is not None:
+                # A call spells its words as the file does: CHARACTER(LEN=n).
+                kind = Call("character", (Keyword("len", length),))
+                first = f"{printer.text(kind, spelling)} :: {first}"
             return AllocateView((first, *(printer.text(x, spelling) for x in rest)))
         case Deallocate(target):
             return DeallocateView(printer.text(target, spelling))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.expressions import convert
-from fortrans.frontend.lift import Lifting, check_order
+from fortrans.frontend.lift import Lifting, check_order, takes_length
 from fortrans.frontend.parse import expression
 from fortrans.frontend.tokens import find, split
 from fortrans.ir.arrays import Scalar, Section, Triplet, path_name, rank, shape
@@ -82,7 +82,7 @@ def lift_allocation(place: Place, text: str, scope: Scope, fresh: Fresh) -> Assi
         raise Refusal("FT002", "ALLOCATE statement is of a form that is not read yet")
     rooms = tuple(_room(x, lifting) for x in statement.objects)
     for room in rooms:
-        _check_type(room, value.type)
+        _check_type(room, value.type, scope)
         if rank(value) and rank(value) != len(room.lower):
             raise Refusal("FT207", f"Ranks differ: {len(room.lower)} and {rank(value)}")
         if room.lower and not rank(value) and not room.bounds:
@@ -95,7 +95,10 @@ def lift_allocation(place: Place, text: str, scope: Scope, fresh: Fresh) -> Assi
     else:
         lhs = Scalar(one.base, one.type)
     allocation = Allocation(rooms, keywords)
-    return Assignment(place, scope, lhs, value, tuple(lifting.captures), allocation=allocation)
+    deferred = any(room.type.name == "character" and room.type.length is None for room in rooms)
+    length = value.type.length if deferred else None
+    captures = tuple(lifting.captures)
+    return Assignment(place, scope, lhs, value, captures, allocation=allocation, length=length)
 
 
 def _computes(source: Expr, scope: Scope) -> bool:
@@ -139,8 +142,11 @@ def _lower(base: Expr, bounds: tuple[Expr, ...], d: int) -> Expr:
     return Call("lbound", (base, integer(d + 1)))
 
 
-def _check_type(room: Room, source: Type) -> None:
-    """Raise Refusal unless the object has the type of the source, and keeps its parameters."""
+def _check_type(room: Room, source: Type, scope: Scope) -> None:
+    """Raise Refusal unless the object has the type of the source, and keeps its parameters.
+
+    Characters of deferred length take that of the source (9.7.1.2), where it is known.
+    """
     name, own = path_name(room.base), room.type
     if own.name in ("type", "class"):
         raise Refusal("FT204", f"'{name}' is of derived type or polymorphic")
@@ -148,5 +154,7 @@ def _check_type(room: Room, source: Type) -> None:
         raise Refusal("FT207", f"SOURCE= is not surely of the type and kind of '{name}'")
     if own.name == "character":
         lengths = [own.length, source.length]
+        if own.length is None and takes_length(own, source, scope):
+            return
         if not all(isinstance(x, Literal) for x in lengths) or lengths[0] != lengths[1]:
             raise Refusal("FT205", f"Character length of '{name}' may be that of its SOURCE=")

@@ -308,10 +308,20 @@ def lift_assignment(
         and path is not None
         and "allocatable" in path[-1].attributes
     )
+    length = None
     if reallocates and target.type.name == "character" and target.type.length is None:
-        raise Refusal("FT205", f"Character length of '{parts(lhs)[-1].name}' may change")
+        length = value.type.length
+        if not takes_length(target.type, value.type, scope):
+            raise Refusal("FT205", f"Character length of '{parts(lhs)[-1].name}' may change")
     answered = tuple(dict.fromkeys(lifting.answered))
-    return Assignment(place, scope, target, value, tuple(lifting.captures), reallocates, answered)
+    captures = tuple(lifting.captures)
+    return Assignment(place, scope, target, value, captures, reallocates, answered, length=length)
+
+
+def takes_length(deferred: Type, value: Type, scope: Scope) -> bool:
+    """Whether the length that characters of deferred length take can be written down at the site."""
+    known = value.length is not None and isinstance(scope.lookup("len"), Intrinsic)
+    return known and deferred.kind == value.kind == 1
 
 
 def check_order(lhs: Expr, rhs: Expr, scope: Scope) -> None:

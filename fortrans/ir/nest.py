@@ -77,7 +77,8 @@ class Allocate:
     """``allocate (target(shape))``; each bound is ``1:extent`` unless ``lower`` gives another.
 
     With ``source`` it is ``allocate (target, source=source)``, and ``shape`` is ().  ``more`` are
-    other objects, with their bounds, and keywords.
+    other objects, with their bounds, and keywords.  ``length`` is that of all the objects, which
+    are characters of deferred length.
     """
 
     target: Expr
@@ -85,6 +86,7 @@ class Allocate:
     lower: Shape | None = None
     source: Expr | None = None
     more: tuple[Expr, ...] = ()
+    length: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,8 @@ class Assignment:
     ``reallocates``: ``lhs`` is the whole of an allocatable array and ``rhs`` an array, so that
     the assignment may (re)allocate it (10.2.1.3).  ``answered`` are the inquiry functions that the
     extents of an expression answered, which is not evaluated.  With ``allocation`` the statement
-    is an ALLOCATE statement whose SOURCE= is ``rhs``, and ``lhs`` is its first object.
+    is an ALLOCATE statement whose SOURCE= is ``rhs``, and ``lhs`` is its first object.  ``length``
+    is the length that characters of deferred length take from ``rhs``.
     """
 
     place: Place
@@ -93,6 +94,7 @@ class Assignment:
     reallocates: bool = False
     answered: tuple[str, ...] = ()
     allocation: Allocation | None = None
+    length: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def allocated(composition: Composition, allocation: Allocation) -> Piece:
     if not rank(value):
         return _scalar(composition, allocation)
     extents = shape(value)
-    made = _allocate(allocation, extents)
+    made = _allocate(allocation, extents, length=composition.site.length)
     first, *others = (_target(room, extents) for room in allocation.rooms)
     function = function_may_read(element(first, probe(first)), as_source(value), composition.site.scope)
     if function is not None:
@@ -80,9 +80,11 @@ def _scalar(composition: Composition, allocation: Allocation) -> Piece:
     return piece + _allocate(allocation, (), (Keyword("source", Name(name)),))
 
 
-def _allocate(allocation: Allocation, extents: Shape, more: tuple[Keyword, ...] = ()) -> Piece:
+def _allocate(
+    allocation: Allocation, extents: Shape, more: tuple[Keyword, ...] = (), length: Expr | None = None
+) -> Piece:
     first, *others = (_written(room, extents) for room in allocation.rooms)
-    return Piece((), (Allocate(first, more=(*others, *more, *allocation.keywords)),))
+    return Piece((), (Allocate(first, more=(*others, *more, *allocation.keywords), length=length),))
 
 
 def _written(room: Room, extents: Shape) -> Expr:

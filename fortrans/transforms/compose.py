@@ -376,7 +376,7 @@ class Composition:
         if not self.site.reallocates:
             return Piece()
         self.captures.forget(root(target))
-        return reallocation(target, extents, self.site.rhs)
+        return reallocation(target, extents, self.site.rhs, self.site.length)
 
     def clear(self, target: Section, value: Array) -> bool:
         """Whether nothing that the value needs reads the target, so that it may hold what is half done."""

@@ -44,7 +44,8 @@ def conform(site: Assignment) -> Assignment:
     if isinstance(lhs, Section):
         lhs = _section(lhs, spelled)
     # An operand that has the left side's own shape leaves nothing to reallocate.
-    return replace(site, lhs=lhs, rhs=rhs, reallocates=site.reallocates and not _same(lhs, rhs))
+    reallocates = site.reallocates and (site.length is not None or not _same(lhs, rhs))
+    return replace(site, lhs=lhs, rhs=rhs, reallocates=reallocates)
 
 
 def _same(lhs: Section | Scalar, rhs: Array) -> bool:

@@ -55,8 +55,8 @@ def mentioned(stmt: Stmt) -> frozenset[str]:
             return frozenset()
         case Block(declarations, body):
             return within(body) | of(*(x for d in declarations for x in d.shape))
-        case Allocate(target, shape, lower, source, more):
-            return of(target, *shape, *(lower or ()), source, *more)
+        case Allocate(target, shape, lower, source, more, length):
+            return of(target, *shape, *(lower or ()), source, *more, length)
         case Deallocate(target):
             return of(target)
         case CallStmt(name, args):

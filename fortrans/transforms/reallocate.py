@@ -12,19 +12,26 @@ from fortrans.remarks import Refusal
 from fortrans.transforms.pieces import Piece, declarable
 
 
-def reallocation(target: Section, extents: Shape, value: Array) -> Piece:
+def reallocation(target: Section, extents: Shape, value: Array, length: Expr | None = None) -> Piece:
     """Make room for ``extents``: of another shape, deallocate; not allocated, allocate.
+
+    Characters of deferred length take the ``length`` of the right side: another length is another
+    shape.
 
     An array that already has the shape keeps its bounds; else they are LBOUND of the right side
     ``value``: those of a whole array variable, 1 otherwise.
     """
     base = target.base
     allocated = Call("allocated", (base,))
+    other = _differs(base, extents)
+    if length is not None:
+        other = Op(".or.", (other, Op("/=", (Call("len", (base,)), length))))
+    made = Allocate(base, extents, own_bounds(value), length=length)
     return Piece(
         (),
         (
-            If(allocated, (If(_differs(base, extents), (Deallocate(base),)),)),
-            If(Op(".not.", (allocated,)), (Allocate(base, extents, own_bounds(value)),)),
+            If(allocated, (If(other, (Deallocate(base),)),)),
+            If(Op(".not.", (allocated,)), (made,)),
         ),
     )
 

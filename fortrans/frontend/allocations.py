@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.expressions import convert
-from fortrans.frontend.lift import Lifting, check_order, takes_length
+from fortrans.frontend.lift import Lifting, check_order
 from fortrans.frontend.parse import expression
 from fortrans.frontend.tokens import find, split
+from fortrans.frontend.types import takes_length
 from fortrans.ir.arrays import Scalar, Section, Triplet, path_name, rank, shape
 from fortrans.ir.expr import (
     ONE,

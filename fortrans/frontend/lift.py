@@ -10,6 +10,7 @@ from fortrans.frontend.constructors import constructor
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.functions import reference
 from fortrans.frontend.packs import outward, sized
+from fortrans.frontend.types import takes_length
 from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
 from fortrans.intrinsics.inquiry import INQUIRIES
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
@@ -39,7 +40,6 @@ from fortrans.ir.symbols import (
     Procedure,
     Scope,
     Symbol,
-    Type,
     Unresolved,
 )
 from fortrans.ir.written import as_source
@@ -316,12 +316,6 @@ def lift_assignment(
     answered = tuple(dict.fromkeys(lifting.answered))
     captures = tuple(lifting.captures)
     return Assignment(place, scope, target, value, captures, reallocates, answered, length=length)
-
-
-def takes_length(deferred: Type, value: Type, scope: Scope) -> bool:
-    """Whether the length that characters of deferred length take can be written down at the site."""
-    known = value.length is not None and isinstance(scope.lookup("len"), Intrinsic)
-    return known and deferred.kind == value.kind == 1
 
 
 def check_order(lhs: Expr, rhs: Expr, scope: Scope) -> None:

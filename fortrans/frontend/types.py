@@ -11,7 +11,7 @@ from fortrans.frontend.declarations import TypeSpec
 from fortrans.frontend.intrinsic_names import INTRINSICS
 from fortrans.frontend.tokens import NAME, canonical, colon, words
 from fortrans.ir.expr import ONE, Call, Expr, Literal, Name, Opaque, integer, names
-from fortrans.ir.symbols import Dimension, Type
+from fortrans.ir.symbols import Dimension, Intrinsic, Scope, Type
 from fortrans.remarks import Refusal
 
 if TYPE_CHECKING:
@@ -166,3 +166,9 @@ def _dimension(text: str, deferred: bool, constant: bool) -> Dimension:
     if upper:
         return Dimension("explicit", first, read(upper))
     return Dimension("deferred") if deferred and not lower else Dimension("assumed", first)
+
+
+def takes_length(deferred: Type, value: Type, scope: Scope) -> bool:
+    """Whether the length that characters of deferred length take can be written down at the site."""
+    known = value.length is not None and isinstance(scope.lookup("len"), Intrinsic)
+    return known and deferred.kind == value.kind == 1

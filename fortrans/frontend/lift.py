@@ -10,7 +10,7 @@ from fortrans.frontend.constructors import constructor
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.functions import reference
 from fortrans.frontend.packs import outward, sized
-from fortrans.frontend.types import takes_length
+from fortrans.frontend.types import taken_length
 from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
 from fortrans.intrinsics.inquiry import INQUIRIES
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
@@ -40,6 +40,7 @@ from fortrans.ir.symbols import (
     Procedure,
     Scope,
     Symbol,
+    Type,
     Unresolved,
 )
 from fortrans.ir.written import as_source
@@ -308,11 +309,8 @@ def lift_assignment(
         and path is not None
         and "allocatable" in path[-1].attributes
     )
-    length = None
-    if reallocates and target.type.name == "character" and target.type.length is None:
-        length = value.type.length
-        if not takes_length(target.type, value.type, scope):
-            raise Refusal("FT205", f"Character length of '{parts(lhs)[-1].name}' may change")
+    named = parts(lhs)[-1].name
+    length = taken_length(target.type, value.type, scope, named) if reallocates else None
     answered = tuple(dict.fromkeys(lifting.answered))
     captures = tuple(lifting.captures)
     return Assignment(place, scope, target, value, captures, reallocates, answered, length=length)

@@ -172,3 +172,15 @@ def takes_length(deferred: Type, value: Type, scope: Scope) -> bool:
     """Whether the length that characters of deferred length take can be written down at the site."""
     known = value.length is not None and isinstance(scope.lookup("len"), Intrinsic)
     return known and deferred.kind == value.kind == 1
+
+
+def taken_length(own: Type, value: Type, scope: Scope, name: str) -> Expr | None:
+    """The length that the variable ``name`` takes from ``value`` (10.2.1.3); None where its own is fixed.
+
+    Raises Refusal where it cannot be told.
+    """
+    if own.name != "character" or own.length is not None:
+        return None
+    if not takes_length(own, value, scope):
+        raise Refusal("FT205", f"Character length of '{name}' may change")
+    return value.length

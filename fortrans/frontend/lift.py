@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from fortrans.frontend.constructors import constructor
 from fortrans.frontend.designators import designator, parts, symbols
 from fortrans.frontend.functions import reference
+from fortrans.frontend.literals import literal_type
 from fortrans.frontend.packs import outward, sized
 from fortrans.frontend.types import taken_length
-from fortrans.intrinsics.elemental import DOUBLE, ELEMENTAL
+from fortrans.intrinsics.elemental import ELEMENTAL
 from fortrans.intrinsics.inquiry import INQUIRIES
 from fortrans.ir.arrays import Array, Elemental, Scalar, Section, rank
 from fortrans.ir.expr import (
@@ -334,47 +335,6 @@ def conformable(what: str, operands: tuple[Array, ...]) -> None:
     ranks = {rank(x) for x in operands} - {0}
     if len(ranks) > 1:
         raise Refusal("FT207", f"Operands of '{what}' differ in rank")
-
-
-def literal_type(text: str, scope: Scope) -> Type:
-    """The type of a literal constant."""
-    low = text.lower()
-    quoted = "'" in low or '"' in low
-    head, _, kind = (low, "", "") if quoted else low.partition("_")
-    if low[0] in "'\"" or low[-1] in "'\"":
-        if low[0] not in "'\"":
-            raise Refusal("FT203", f"Literal '{text}' has a kind or is not decimal")
-        body = text[1:-1].replace(text[0] * 2, text[0])
-        return Type("character", 1, f"character(len={len(body)})", Literal(str(len(body))))
-    if low.startswith("("):
-        return _complex_literal(low, scope)
-    if head in (".true.", ".false."):
-        name = "logical"
-    elif head.isdigit():
-        name = "integer"
-    else:
-        name = "real"
-        if "d" in head:
-            return DOUBLE
-    if not kind:
-        return Type(name, 4, name)
-    value = int(kind) if kind.isdigit() else scope.constant(Name(kind))
-    return Type(name, kind if value is None else value, f"{name}({kind})")
-
-
-def _complex_literal(low: str, scope: Scope) -> Type:
-    from fortrans.ir.promote import promote
-
-    types = []
-    for part in low[1:-1].split(","):
-        bare = part.strip().lstrip("+-")
-        if not bare or not (bare[0].isdigit() or bare[0] == "."):
-            raise Refusal("FT203", f"Complex constant '{low}' has named parts")
-        types.append(literal_type(bare, scope))
-    greater = promote(*types)
-    if greater.name == "integer":
-        return Type("complex", 4, "complex")
-    return promote(greater, Type("complex", 4, "complex"))
 
 
 def _costly(value: Expr) -> bool:

@@ -67,6 +67,8 @@ CASES = (
     "x = minval(y, dim=1, mask=spread(m, 1, n))",
     "x = x + sum(transpose(y), dim=2)",
     "c = reshape(cshift(a, 1), [n, n], pad=v)",
+    "e = 2*reshape(b, [n*n])",
+    "e = reshape(spread(b, 3, 2), [2*n*n]) + 1",
     "e = pack(a, m)",
     "e = pack(2*a, m) + pack(v, m)",
     "e = pack(e, e > 3)",

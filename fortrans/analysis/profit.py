@@ -24,7 +24,7 @@ from fortrans.ir.arrays import (
     probe,
     rank,
 )
-from fortrans.ir.expr import Call, Op, constant, names, walk
+from fortrans.ir.expr import At, Call, Expr, Name, Op, constant, linear, names, walk
 from fortrans.ir.sites import Assignment, Condition, Decision, Leaf, Test
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
@@ -318,12 +318,43 @@ def _bare_pays(apply: Apply) -> bool:
 
 def _check_division(array: Array) -> None:
     """A RESHAPE that needs a division for each element loses to the library (rule 8)."""
+    cut = {id(apply) for apply in _elementwise(array)}
     for apply in _applies(array):
         if apply.intrinsic.name != "reshape":
             continue
         index = probe(apply)
         moving = frozenset(id for x in index for id in names(x))
-        for x in walk(element(apply, index)):
-            divides = (isinstance(x, Call) and x.name == "modulo") or (isinstance(x, Op) and x.op == "/")
-            if divides and moving & names(x):
+        found = element(apply, index)
+        if isinstance(found, At) and found.body is None:
+            raise Refusal("FT603", "RESHAPE with such an ORDER or PAD is left to the library")
+        for x in walk(found):
+            if moving & names(x) and (place := _divided(x)) is not None:
+                if id(apply) in cut and _counted_once(place):
+                    continue
                 raise Refusal("FT603", "RESHAPE needs a division for each element, which does not pay")
+
+
+def _divided(expr: Expr) -> Expr | None:
+    match expr:
+        case Call("modulo", (place, _)) | Op("/", (place, _)):
+            return place
+        case _:
+            return None
+
+
+def _elementwise(array: Array) -> Iterator[Apply]:
+    """The references whose elements the outermost nest reads in its own order: it can be cut for them."""
+    match array:
+        case Apply():
+            yield array
+        case Elemental(operands=operands):
+            for x in operands:
+                yield from _elementwise(x)
+
+
+def _counted_once(place: Expr) -> bool:
+    """Whether one loop counts the elements, or rows of them."""
+    if (outer := _divided(place)) is not None:
+        return _counted_once(outer)
+    atoms, _ = linear(place)
+    return all(isinstance(x, Name) and weight == 1 for x, weight in atoms.items()) and len(atoms) == 1

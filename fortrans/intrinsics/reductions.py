@@ -78,7 +78,9 @@ def _mask(mask: Array | None, index: Index) -> Expr | None:
 class Sum(Reduction):
     """SUM(X, DIM=d, MASK=m){...} => SUM over k of X{..., k, ...} where m{..., k, ...}
 
-    Fortran 2018, 16.9.187.  0 where no element is taken.
+    Fortran 2018, 16.9.187.  0 where no element is taken.  The order of additions is the
+    processor's choice: ours, and gfortran's, is array element order, while flang's library
+    compensates for rounding, and so makes NaN of a sum with an infinity, where the loop makes Inf.
     """
 
     signature = "SUM(ARRAY, DIM [, MASK]) or SUM(ARRAY [, MASK])"

@@ -54,7 +54,8 @@ class Captures:
         self, loops: tuple[Span, ...], target: Expr, value: Expr
     ) -> tuple[Piece, tuple[Span, ...], Expr, Expr]:
         """Loops, target and value with each such reference replaced, and the reading of the new ones."""
-        moving = {span.index for span in loops} | {
+        indices = {span.index for span in loops}
+        moving = indices | {
             name.id for x in walk(value) if isinstance(x, Reduce | Locate) for name, _ in x.indices
         }
         made: list[tuple[str, Expr]] = []
@@ -64,10 +65,11 @@ class Captures:
         def sizes(x: Expr) -> Expr:
             return transform(x, lambda y: self.known.get(y) if isinstance(y, Call) else None)
 
-        loops = tuple(
-            replace(span, first=add(sizes(span.first), ZERO), last=add(sizes(span.last), ZERO))
-            for span in loops
-        )
+        def bound(x: Expr) -> Expr:
+            # Those that depend on another loop are evaluated again and again.
+            return add(sizes(go(x, True) if names(x) & indices else x), ZERO)
+
+        loops = tuple(replace(span, first=bound(span.first), last=bound(span.last)) for span in loops)
         piece = Piece()
         for name, what in made:
             piece += Piece((Declaration(name, INTEGER),), (Store(Name(name), what),))

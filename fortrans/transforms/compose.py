@@ -61,6 +61,7 @@ from fortrans.transforms.plan import (
 )
 from fortrans.transforms.product import left_alone, multiply, whole
 from fortrans.transforms.reallocate import grows, movable, own_bounds, reallocation, taken_over
+from fortrans.transforms.regroup import extents_read, regrouped
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
 from fortrans.transforms.storage import Stack
@@ -126,11 +127,14 @@ class Composition:
             assert isinstance(value, Apply)
             return multiply(self, target, value)
         opened = self.opened(target, value, rows, filling, first)
-        captured, loops, inside, what = self.captures.take(opened.loops, opened.inside, opened.value)
+        cut, loops, what = regrouped(
+            opened.loops, opened.value, self.fresh, self.captures.facts, extents_read(value)
+        )
+        captured, loops, inside, what = self.captures.take(loops, opened.inside, what)
         lowering = Lowering(self.fresh, self.captures.facts)
         put = Put(inside, opened.direct)
         nest = lowering.build(loops, canonical(what), put)
-        return opened.before + captured + nest
+        return opened.before + Piece(cut) + captured + nest
 
     def opened(
         self,

@@ -92,10 +92,12 @@ def is_plain(element: Expr) -> bool:
     )
 
 
-def divides(expr: Expr) -> bool:
-    """Whether index arithmetic has a division in it, by an extent that may be zero."""
+def may_fail(expr: Expr) -> bool:
+    """Whether index arithmetic divides, by an extent that may be zero, or reads what may not be there."""
     return any(
-        (isinstance(x, Call) and x.name in ("modulo", "mod")) or (isinstance(x, Op) and x.op == "/")
+        isinstance(x, Ref | At)
+        or (isinstance(x, Call) and x.name in ("modulo", "mod"))
+        or (isinstance(x, Op) and x.op == "/")
         for x in walk(expr)
     )
 
@@ -128,10 +130,11 @@ def _find(
             if ready and "choice" in kinds:
                 yield expr
             if "index" in kinds:
-                # Ahead of the choice only what cannot fail: an arm that is not taken may divide by zero.
+                # Ahead of the choice only what cannot fail: an arm that is not taken may divide by
+                # zero, or read an array SHIFT outside its bounds.
                 for child in (then, other):
                     for found in _find(child, pending, kinds, in_subscript):
-                        if not divides(found):
+                        if not may_fail(found):
                             yield found
         case Reduce() | Locate():
             inner = pending | {name.id for name, _ in expr.indices}

@@ -24,7 +24,7 @@ from fortrans.ir.arrays import (
     probe,
     rank,
 )
-from fortrans.ir.expr import At, Call, Expr, Name, Op, constant, linear, names, walk
+from fortrans.ir.expr import Call, Expr, Name, Op, constant, linear, names, walk
 from fortrans.ir.sites import Assignment, Condition, Decision, Leaf, Test
 from fortrans.ir.written import as_source
 from fortrans.remarks import Refusal
@@ -324,10 +324,7 @@ def _check_division(array: Array) -> None:
             continue
         index = probe(apply)
         moving = frozenset(id for x in index for id in names(x))
-        found = element(apply, index)
-        if isinstance(found, At) and found.body is None:
-            raise Refusal("FT603", "RESHAPE with such an ORDER or PAD is left to the library")
-        for x in walk(found):
+        for x in walk(element(apply, index)):
             if moving & names(x) and (place := _divided(x)) is not None:
                 if id(apply) in cut and _counted_once(place):
                     continue

@@ -89,7 +89,8 @@ class Sum(Reduction):
 class Product(Reduction):
     """PRODUCT(X, DIM=d, MASK=m){...} => PRODUCT over k of X{..., k, ...} where m{..., k, ...}
 
-    Fortran 2018, 16.9.153.  1 where no element is taken.
+    Fortran 2018, 16.9.153.  1 where no element is taken.  Complex factors with infinities give
+    (Inf, NaN) in flang's library where its own loop, and gfortran, give (NaN, NaN).
     """
 
     signature = "PRODUCT(ARRAY, DIM [, MASK]) or PRODUCT(ARRAY [, MASK])"

@@ -21,14 +21,7 @@ from fortrans.ir.arrays import (
     rank,
     shape,
 )
-from fortrans.ir.expr import (
-    ONE,
-    Expr,
-    Locate,
-    Name,
-    Reduce,
-    Shape,
-)
+from fortrans.ir.expr import ONE, Expr, Locate, Name, Reduce, Shape
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.masked import is_masked
 from fortrans.ir.nest import Allocate, Declaration, If, Store
@@ -61,7 +54,7 @@ from fortrans.transforms.plan import (
 )
 from fortrans.transforms.product import left_alone, multiply, whole
 from fortrans.transforms.reallocate import grows, movable, own_bounds, reallocation, taken_over
-from fortrans.transforms.regroup import extents_read, regrouped
+from fortrans.transforms.regroup import regrouped
 from fortrans.transforms.simplify import simplify
 from fortrans.transforms.split import Facts, canonical
 from fortrans.transforms.storage import Stack
@@ -127,9 +120,7 @@ class Composition:
             assert isinstance(value, Apply)
             return multiply(self, target, value)
         opened = self.opened(target, value, rows, filling, first)
-        cut, loops, what = regrouped(
-            opened.loops, opened.value, self.fresh, self.captures.facts, extents_read(value)
-        )
+        cut, loops, what = regrouped(opened.loops, opened.value, value, self.captures)
         captured, loops, inside, what = self.captures.take(loops, opened.inside, what)
         lowering = Lowering(self.fresh, self.captures.facts)
         put = Put(inside, opened.direct)

@@ -37,6 +37,7 @@ from fortrans.ir.expr import (
 from fortrans.ir.fresh import Fresh
 from fortrans.ir.nest import Declaration
 from fortrans.ir.symbols import INTEGER
+from fortrans.transforms.captures import Captures
 from fortrans.transforms.pieces import Span
 from fortrans.transforms.split import Facts, lower_end, upper_end
 
@@ -45,14 +46,16 @@ MOST_CUTS = 3
 
 
 def regrouped(
-    loops: tuple[Span, ...], value: Expr, fresh: Fresh, facts: Facts, extents: frozenset[Expr]
+    loops: tuple[Span, ...], value: Expr, array: Array, captures: Captures
 ) -> tuple[tuple[Declaration, ...], tuple[Span, ...], Expr]:
     """``loops`` (outermost first) and ``value`` without the divisions that cutting a loop removes.
 
-    ``extents`` are those that arrays have: where one is negative, nothing is read.  Also the
-    declarations of the new indices.  What cannot be cut stays as it is: a place that may
+    ``value`` is the element of ``array``.  Also the declarations of the new indices.  What cannot be cut stays as it is: a place that may
     be negative, where a quotient is not rounded down, or one that counts more than a loop does.
     """
+    fresh, facts = captures.fresh, captures.facts
+    # Where the extent of an array is negative, nothing of it is read.
+    extents = extents_read(array)
     declared: list[Declaration] = []
     for _ in range(MOST_CUTS):
         for place, extent in divisions(value):

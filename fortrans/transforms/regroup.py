@@ -50,8 +50,9 @@ def regrouped(
 ) -> tuple[tuple[Declaration, ...], tuple[Span, ...], Expr]:
     """``loops`` (outermost first) and ``value`` without the divisions that cutting a loop removes.
 
-    ``value`` is the element of ``array``.  Also the declarations of the new indices.  What cannot be cut stays as it is: a place that may
-    be negative, where a quotient is not rounded down, or one that counts more than a loop does.
+    ``value`` is the element of ``array``.  Also the declarations of the new indices.  What cannot
+    be cut stays as it is: a place that may be negative, where a quotient is not rounded down, or
+    one that counts more than a loop does.
     """
     fresh, facts = captures.fresh, captures.facts
     # Where the extent of an array is negative, nothing of it is read.

@@ -40,8 +40,7 @@ EXPECTED = {
         pack_composed pack_flat pack_join pack_scaled pack_section pack_section_composed unpack_composed
         unpack_matrix
         outer_product outer_product_allocatable outer_product_explicit outer_separable product
-        product_vector rank1_update reshape_flat_composed reshape_fold_composed
-        reshape_order_composed second_difference
+        product_vector rank1_update reshape_fold_composed reshape_order_composed second_difference
         self_add_sums self_centre self_normalise self_rows seven_points shift_merge
         softmax standardise sum sum_dim2_allocatable sum_dim2_explicit sum_dim2_tall sum_dim2_wide
         sum_mask sum_of_shift sum_products sum_rank3 sum_rank3.3 sum_squares
@@ -83,12 +82,13 @@ EXPECTED = {
         eoshift_bare eoshift_rank1_bare maxval.1 maxval_rank3.1 minval.1
         pack_allocatable pack_mask pack_matrix pack_rare pack_vector
         unpack_field unpack_mask
-        reshape_flat reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
+        reshape_fold reshape_order scalar_max_column_sum scalar_max_distance
         scalar_norm scalar_sum_product sum_exp
         scalar_trace_transposed self_scale softmax_vector spread
         sum_mask_array symmetric_part transpose_bare transpose_composed unit_vector
     """,
     "FT603": """
+        reshape_flat reshape_flat_composed
         reshape_merge_dims
         norm2.2 norm2_bare.2 scalar_max_shift
     """,

@@ -101,7 +101,8 @@ def told(timing: Timing) -> str:
     """A program under a setting, in lines."""
     head = f"{timing.program}: {timing.setting}: "
     if timing.problem is not None or timing.difference is not None:
-        return head + (timing.problem or f"outputs differ, no ratio\n{timing.difference}")
+        lines = (timing.problem or "").splitlines()
+        return head + ("\n".join(lines[:40]) or f"outputs differ, no ratio\n{timing.difference}")
     before, after = timing.original, timing.rewritten
     assert before is not None and after is not None
     spread = f"{min(timing.ratios):.2f} to {max(timing.ratios):.2f}"

@@ -303,15 +303,18 @@ def lift_assignment(
     if not (isinstance(target, Scalar) and isinstance(value, Scalar)):
         value = lifting.settle(value)
     path = symbols(lhs, scope)
-    reallocates = (
+    allocatable = (
         isinstance(target, Section)
         and target.whole
-        and bool(rank(value))
         and path is not None
         and "allocatable" in path[-1].attributes
     )
+    reallocates = allocatable and bool(rank(value))
     named = parts(lhs)[-1].name
-    length = taken_length(target.type, value.type, scope, named) if reallocates else None
+    length = taken_length(target.type, value.type, scope, named) if allocatable else None
+    if length is not None and not reallocates:
+        # A scalar gives the array its length, too, but not its shape: compilers differ (10.2.1.3).
+        raise Refusal("FT205", f"Character length of '{named}' may change")
     answered = tuple(dict.fromkeys(lifting.answered))
     captures = tuple(lifting.captures)
     return Assignment(place, scope, target, value, captures, reallocates, answered, length=length)

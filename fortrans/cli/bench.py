@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fortrans.cli.call import Call
 from fortrans.cli.configured import Configured
 from fortrans.cli.options import PATH, rewriting
-from fortrans.cli.program import complain
-from fortrans.remarks import InputError
-from fortrans.report import streams, text
+from fortrans.cli.programs import building, indented, prepared
 
 if TYPE_CHECKING:
     from fortrans.verify.side_by_side import Side, Timing
@@ -24,28 +20,19 @@ if TYPE_CHECKING:
 
 @click.command(cls=Configured, short_help="Time original and rewritten programs.")
 @click.argument("paths", nargs=-1, required=True, type=PATH, metavar="FILE|DIR...")
-@click.option("--fc", default="gfortran", show_default=True, metavar="NAMES",
-              help="Compilers, with commas between.")
 @click.option("--flags", "compiler_flags", default="-O2", show_default=True, metavar='"FLAGS"',
               help="Flags for the compilers.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True,
               help="How often both programs run, in turn.")
-@click.option("--tolerance", type=click.FloatRange(min=0), default=0.0, metavar="X",
-              help="Numbers printed may differ by this much, relative to the larger. Default: bit for bit.")
-@click.option("--run-timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, metavar="SECONDS",
-              show_default=True, help="Stop a program that runs longer.")
 @click.option("--format", "form_", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="How the result is printed.")
-@click.option("--exclude", multiple=True, metavar="PATTERN",
-              help="Leave out files and directories of such a name. May be repeated.")
+@building
 @rewriting
 def bench(
     paths: tuple[Path, ...],
     fc: str,
     compiler_flags: str,
     rounds: int,
-    tolerance: float,
-    run_timeout: float,
     form_: str,
     **flags: Any,
 ) -> None:
@@ -63,34 +50,16 @@ def bench(
       fortrans bench solver.f90 model.f90
       fortrans bench --fc gfortran,flang-new-19 --flags "-O3 -march=native" src
     """
-    from fortrans.verify import user
-    from fortrans.verify.build import CompilerMissing, compiler_path
     from fortrans.verify.side_by_side import timings
+    from fortrans.verify.user import Setting
 
-    call = Call.of({**flags, "verbose": False, "quiet": True, "jobs": 1})
-    inputs = call.inputs(paths, None)
-    if call.tally.errors:
-        sys.exit(2)
-    context = tuple(file.source for file in call.context)
-    verifier = user.Verifier(call.options, context, run_timeout, tolerance)
     found: list[Timing] = []
-    try:
-        compilers = [name.strip() for name in fc.split(",") if name.strip()]
-        for compiler in compilers:
-            compiler_path(compiler)
-        files = user.ordered([file.source for file in inputs])
-        for compiler in compilers:
-            setting = user.Setting(compiler, tuple(shlex.split(compiler_flags)))
-            for timing in timings(verifier, files, setting, rounds):
+    with prepared(paths, fc, compiler_flags, 1, flags) as work:
+        for compiler in work.compilers:
+            for timing in timings(work.verifier, work.files, Setting(compiler, work.flags), rounds):
                 found.append(timing)
                 if form_ == "text":
                     click.echo(told(timing))
-    except InputError as problem:
-        click.echo(text.error(problem, streams.coloured(sys.stderr)), err=True)
-        sys.exit(2)
-    except CompilerMissing as problem:
-        complain(str(problem))
-        sys.exit(2)
     if form_ == "json":
         click.echo(json.dumps([_plain(timing) for timing in found], indent=1))
     wrong = any(timing.difference is not None for timing in found)
@@ -100,9 +69,10 @@ def bench(
 def told(timing: Timing) -> str:
     """A program under a setting, in lines."""
     head = f"{timing.program}: {timing.setting}: "
-    if timing.problem is not None or timing.difference is not None:
-        lines = (timing.problem or "").splitlines()
-        return head + ("\n".join(lines[:40]) or f"outputs differ, no ratio\n{timing.difference}")
+    if timing.problem is not None:
+        return f"{head}no ratio\n{indented(timing.problem)}"
+    if timing.difference is not None:
+        return f"{head}outputs differ, no ratio\n{indented(timing.difference)}"
     before, after = timing.original, timing.rewritten
     assert before is not None and after is not None
     spread = f"{min(timing.ratios):.2f} to {max(timing.ratios):.2f}"

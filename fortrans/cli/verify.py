@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fortrans.cli.call import Call
 from fortrans.cli.configured import Configured
 from fortrans.cli.options import PATH, rewriting
-from fortrans.cli.program import complain
+from fortrans.cli.programs import building, indented, prepared
 from fortrans.remarks import InputError
-from fortrans.report import streams, text
+from fortrans.report import text
 from fortrans.verify.numbers import farthest
 
 if TYPE_CHECKING:
@@ -33,15 +31,8 @@ if TYPE_CHECKING:
               " backward sections; optional arguments present and absent.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N",
               help="Where the random arguments of --procedures start.")
-@click.option("--fc", default="gfortran", show_default=True, metavar="NAMES",
-              help="Compilers, with commas between.")
 @click.option("--flags", "compiler_flags", default="", metavar='"FLAGS"', help="Flags for the compilers.")
-@click.option("--tolerance", type=click.FloatRange(min=0), default=0.0, metavar="X",
-              help="Numbers printed may differ by this much, relative to the larger. Default: bit for bit.")
-@click.option("--run-timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, metavar="SECONDS",
-              show_default=True, help="Stop a program that runs longer.")
-@click.option("--exclude", multiple=True, metavar="PATTERN",
-              help="Leave out files and directories of such a name. May be repeated.")
+@building
 @rewriting
 def verify(
     paths: tuple[Path, ...],
@@ -50,8 +41,6 @@ def verify(
     seed: int,
     fc: str,
     compiler_flags: str,
-    tolerance: float,
-    run_timeout: float,
     **flags: Any,
 ) -> None:
     """Build the programs among FILES as they are and rewritten, run both, compare what they print.
@@ -72,50 +61,30 @@ def verify(
       fortrans verify --main "make && ./run_tests" src
     """
     from fortrans.verify import calls, user
-    from fortrans.verify.build import CompilerMissing, compiler_path
 
     if procedures and main is not None:
         raise click.UsageError("Give one of --main and --procedures")
-    call = Call.of({**flags, "verbose": False, "quiet": True, "jobs": 1})
-    inputs = call.inputs(paths, None)
-    if call.tally.errors:
-        sys.exit(2)
-    encoded = {file.source.path: file for file in inputs}
-    verifier = user.Verifier(
-        call.options, tuple(file.source for file in call.context), run_timeout, tolerance, seed
-    )
-    worst = 0
-    compared = 0
-    try:
-        compilers = [name.strip() for name in fc.split(",") if name.strip()]
-        for compiler in compilers:
-            compiler_path(compiler)
-        files = user.ordered([file.source for file in inputs])
-        if main is None and not procedures and not files.mains:
+    worst = compared = 0
+    with prepared(paths, fc, compiler_flags, seed, flags) as work:
+        if main is None and not procedures and not work.files.mains:
             message = "No main program is among the files: give one, --main CMD, or --procedures"
             raise InputError(str(paths[0]), message)
-        for setting in user.settings(compilers, shlex.split(compiler_flags)):
+        encoders = {file.source.path: file.encode for file in work.inputs}
+        for setting in user.settings(work.compilers, work.flags):
             if procedures:
-                for report in calls.procedures(verifier, files, setting):
+                for report in calls.procedures(work.verifier, work.files, setting):
                     click.echo(told_of_procedure(report))
                     worst = max(worst, report.difference is not None)
                     compared += report.usable
                 continue
             if main is None:
-                trials = verifier.programs(files, setting)
+                trials = work.verifier.programs(work.files, setting)
             else:
-                encode = lambda path, text: encoded[path].encode(text)  # noqa: E731
-                trials = iter([verifier.command(files, setting, main, Path.cwd(), encode)])
+                trials = iter([work.verifier.command(work.files, setting, main, Path.cwd(), encoders)])
             for trial in trials:
                 click.echo(told(trial))
                 worst = max(worst, trial.difference is not None)
                 compared += trial.unusable is None
-    except InputError as problem:
-        click.echo(text.error(problem, streams.coloured(sys.stderr)), err=True)
-        sys.exit(2)
-    except CompilerMissing as problem:
-        complain(str(problem))
-        sys.exit(2)
     sys.exit(worst or (0 if compared else 2))
 
 
@@ -123,10 +92,10 @@ def told(trial: Trial) -> str:
     """What came of a trial, in lines."""
     head = f"{trial.program}: {trial.setting}: "
     if trial.unusable is not None:
-        return f"{head}not compared\n{_indented(trial.unusable)}"
+        return f"{head}not compared\n{indented(trial.unusable)}"
     lines = [head + ("same output" if trial.difference is None else "DIFFERENT")]
     if trial.difference is not None:
-        lines.append(_indented(trial.difference))
+        lines.append(indented(trial.difference))
         if trial.original is not None and trial.rewritten is not None:
             far = farthest(trial.original.run, trial.rewritten.run)
             if far is not None:
@@ -154,12 +123,8 @@ def told_of_procedure(report: Report) -> str:
         return f"{head}same results in {report.same} {'call' if report.same == 1 else 'calls'}{unusable}"
     blame = "".join(f"\n  to blame: {text.remark(remark)}" for remark in report.blame)
     inputs = f" for {report.inputs}" if report.inputs else ""
-    return f"{head}DIFFERENT{inputs}\n{_indented(report.difference)}{blame}"
+    return f"{head}DIFFERENT{inputs}\n{indented(report.difference)}{blame}"
 
 
 def _megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size else "unknown"
-
-
-def _indented(message: str) -> str:
-    return "\n".join(f"  {line}" for line in message.splitlines()[:40])

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fortrans.frontend.cycles import cycle
 from fortrans.frontend.dependencies import defined, wanted
+from fortrans.frontend.modules import index
 from fortrans.frontend.units import Program, read
 from fortrans.options import Options
 from fortrans.pipeline import rewrite_sources
@@ -32,8 +34,8 @@ Texts = Mapping[str, Source]
 Attempt = Callable[[Texts, str], Measured]
 """Build and run with these texts in place of the originals', in a folder of this name."""
 
-Encode = Callable[[str, str], bytes]
-"""The bytes of a file of this path with this text."""
+Encoders = Mapping[str, Callable[[str], bytes]]
+"""What turns a text into the bytes of the file of a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,23 @@ def ordered(sources: Sequence[Source]) -> Files:
     """Sort files so that modules come before what uses them.  Raises InputError."""
     programs = {source.path: read(source) for source in sources}
     home = {name: program for program in programs.values() for name in defined(program)}
+    modules = index(list(programs.values()))
+    for program in programs.values():
+        if (circle := cycle(program, modules)) is not None:
+            raise circle
     done: dict[str, Source] = {}
+    seen: set[str] = set()
 
-    def visit(program: Program, above: tuple[str, ...]) -> None:
+    def visit(program: Program) -> None:
         path = program.source.path
-        if path in above:
-            raise InputError(path, f"Modules use each other in a circle: {', '.join((*above, path))}")
-        if path not in done:
+        if path not in seen:
+            seen.add(path)
             for name in sorted(wanted(program)):
-                needed = home.get(name, program)
-                if needed is not program:
-                    visit(needed, (*above, path))
+                visit(home.get(name, program))
             done[path] = program.source
 
     for program in programs.values():
-        visit(program, ())
+        visit(program)
     mains = tuple(path for path in done if any(unit.kind == "program" for unit in programs[path].units))
     folders = tuple(dict.fromkeys(str(Path(source.path).resolve().parent) for source in sources))
     return Files(tuple(done.values()), folders, mains)
@@ -172,7 +176,7 @@ class Verifier:
             return self._trial(Trial(main, setting), attempt, files.sources, texts, remarks)
 
     def command(
-        self, files: Files, setting: Setting, command: str, tree: Path, encode: Encode
+        self, files: Files, setting: Setting, command: str, tree: Path, encoders: Encoders
     ) -> Trial:
         """Run a shell command in a copy of ``tree``, with the original and with the rewritten files.
 
@@ -197,7 +201,7 @@ class Verifier:
                 shutil.rmtree(folder, ignore_errors=True)
                 shutil.copytree(root, folder, symlinks=True, ignore=shutil.ignore_patterns(".git"))
                 for path, source in texts.items():
-                    (folder / places[path]).write_bytes(encode(path, source.text))
+                    (folder / places[path]).write_bytes(encoders[path](source.text))
                 return measured(["sh", "-c", command], folder, self.timeout, variables)
 
             return self._trial(Trial(command, setting), attempt, files.sources, texts, remarks)

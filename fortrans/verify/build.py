@@ -20,6 +20,7 @@ CHECKED = ("-std=f2008", "-Wall", "-fcheck=all", "-g", "-O0")
 #: What a user builds with.
 OPTIMISED = ("-std=f2008", "-Wall", "-O2")
 
+_LIBRARY = re.compile(r"(?:_gfortran_|_Fortran)\w+")
 _WARNING = re.compile(r"(?:Warning|warning): (.*)")
 
 
@@ -52,6 +53,16 @@ class Built:
     def warnings(self) -> Counter[str]:
         """The texts of the warnings, without their places, each with how often it was given."""
         return Counter(found.group(1) for found in _WARNING.finditer(self.messages))
+
+    @property
+    def temporaries(self) -> int:
+        """The array temporaries that gfortran's ``-Warray-temporaries`` tells of."""
+        return sum(count for said, count in self.warnings.items() if "array temporary" in said.lower())
+
+    @property
+    def routines(self) -> frozenset[str]:
+        """The routines of the Fortran run-time library that it calls.  Raises CompilerMissing without nm."""
+        return frozenset(found[0] for name in undefined(self.executable) if (found := _LIBRARY.match(name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from fortrans.source import Source
-from fortrans.verify.build import BuildFailed, CompilerMissing, compile_only, undefined
+from fortrans.verify.build import BuildFailed, CompilerMissing, compile_only
 from fortrans.verify.kernel_program import Kernel
 from fortrans.verify.kernels import SLOWER, Row, kernels, measure, rewritten
 
@@ -46,8 +46,6 @@ SETTINGS = (
 )
 #: Relative difference that sums in another order may make.
 ROUNDING = 1e-3
-_LIBRARY = re.compile(r"_gfortran_\w+|_Fortran\w+")
-_TEMPORARY = re.compile(r"array temporary", re.IGNORECASE)
 _LOCATIONS = ("maxloc", "minloc", "findloc")
 _REDUCTIONS = (
     "sum product maxval minval all any count iall iany iparity parity norm2 dot_product".split()
@@ -119,9 +117,7 @@ def cost(text: str, setting: Setting) -> Cost:
     with tempfile.TemporaryDirectory(prefix="fortrans-") as name:
         flags = (*setting.flags, *warn)
         built = compile_only(Source("kernel.f90", text), flags, Path(name), setting.compiler)
-        routines = {symbol for symbol in undefined(built.executable) if _LIBRARY.fullmatch(symbol)}
-    warned = sum(count for said, count in built.warnings.items() if _TEMPORARY.search(said))
-    return Cost(warned, len(routines))
+        return Cost(built.temporaries, len(built.routines))
 
 
 def pairs(

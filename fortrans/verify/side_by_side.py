@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,10 @@ from statistics import median
 from fortrans.remarks import InputError
 from fortrans.source import Source
 from fortrans.verify.allocations import Allocations, counted, shim
-from fortrans.verify.build import BuildFailed, Built, build, undefined
+from fortrans.verify.build import BuildFailed, Built, build
 from fortrans.verify.measured import measured
 from fortrans.verify.numbers import differ
 from fortrans.verify.user import Files, Setting, Verifier
-
-_LIBRARY = re.compile(r"(?:_gfortran_|_Fortran)\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +112,8 @@ def _timing(
         Side(
             tuple(seconds[number]),
             peaks[number],
-            sum(count for said, count in x.warnings.items() if "array temporary" in said.lower()),
-            len({part[0] for name in undefined(x.executable) if (part := _LIBRARY.match(name))}),
+            x.temporaries,
+            len(x.routines),
             counted(x.executable, library, verifier.timeout) if library is not None else None,
         )
         for number, x in enumerate(made)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fortrans.analysis.definitions import surely_defined, touches
+from fortrans.analysis.usage import defined_first
 from fortrans.ir.procedures import Dummy, Procedure
 from fortrans.ir.symbols import DerivedType, Intent, Symbol, Type
 from fortrans.remarks import Refusal
@@ -144,10 +146,27 @@ def _part_with(derived: DerivedType, what: str) -> bool:
 
 def copies_in(procedure: Procedure, dummy: Dummy) -> bool:
     """Whether the copy must hold the array's values first (SEMANTICS 35)."""
-    from fortrans.analysis.usage import defined_first
 
     symbol = dummy.symbol
     if symbol.intent is not Intent.OUT or symbol.type.derived is not None:
         return True
     plain = all(bound.strip() in (":", "1:") for bound in dummy.bounds)
     return not defined_first(procedure, symbol.name, symbol.rank, plain)
+
+
+def copies_out(procedure: Procedure, dummy: Dummy) -> bool:
+    """Whether the copy goes back.  Raises Refusal where that cannot be told (SEMANTICS 35).
+
+    Without an INTENT the actual argument may be a constant as long as nothing defines the dummy
+    (F2018 8.5.10), and then lie where writing ends the program.  So the copy goes back where
+    something surely defines it.
+    """
+    symbol = dummy.symbol
+    if symbol.intent is not None:
+        return symbol.intent is not Intent.IN
+    if not touches(procedure, symbol.name):
+        return False
+    if not dummy.asked and not surely_defined(procedure, symbol.name):
+        why = "has no INTENT, may belong to a constant, and is defined on some paths only"
+        raise Refusal("FT511", f"Dummy argument '{symbol.name}' {why}")
+    return True

@@ -45,6 +45,7 @@ class PackedCallView:
 
     long: str
     integers: tuple[str, ...]
+    failed: str
     logicals: tuple[str, ...]
     packings: tuple[ArgumentView, ...]
     guarded: bool
@@ -65,6 +66,7 @@ class PackedCall:
     fresh: Fresh
     case: Callable[[str], str] = field(init=False)
     long: str = field(init=False)
+    failed: str = field(init=False)
     kept: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ class PackedCall:
             # Kinds that the type is declared with must not be hidden.
             self.fresh.reserve(re.findall(r"\w+", p.section.symbol.type.spelling.lower()))
         self.long = self.fresh.name("long")
+        self.failed = self.fresh.name("failed")
         texts = [text for p in self.packings for text in _scalars(p) if not _NUMBER.fullmatch(text)]
         self.kept = {text: self.fresh.name("at") for text in dict.fromkeys(texts)}
 
@@ -96,6 +99,7 @@ class PackedCall:
         return PackedCallView(
             long=self.long,
             integers=(*self.kept.values(), *extents),
+            failed=self.failed,
             logicals=tuple(p.flag for p in packings),
             packings=tuple(packings),
             guarded=self.guarded,
@@ -118,12 +122,17 @@ class PackedCall:
             extents=tuple(
                 f"{extent} = {size}({section}, {dim}, {self.long})" for dim, extent in enumerate(extents, 1)
             ),
-            allocation=f"{copy}({', '.join(extents)})",
+            allocation=self._allocation(copy, extents),
             pays=" .and. ".join(self._pays(p, extents)),
             gaps=f".not. {self.case('is_contiguous')}({self._section(p, self.options.repack != 'whole')})",
             copy_in=p.copy_in,
             copy_out=p.copy_out,
         )
+
+    def _allocation(self, copy: str, extents: Sequence[str]) -> str:
+        """Where there is no memory for a copy, the section is passed."""
+        made = f"{copy}({', '.join(extents)})"
+        return f"{self.case('allocate')} ({made}, {self.case('stat')}={self.failed})"
 
     def _section(self, p: PackedActual, probe: bool) -> str:
         """The section with its subscripts kept; ``probe``: only its first column."""

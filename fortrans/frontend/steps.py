@@ -37,6 +37,11 @@ _OWN = frozenset({"dummy", "host", "use", "save", "common", "equivalence", "poin
     "codimension",
 }
 _PLAIN = frozenset({"integer", "real", "complex", "logical", "character"})
+_READING = frozenset(
+    {"assignment", "do", "do while", "if then", "select case", "guard", "print", "write", "continue"}
+    | _LEAVING
+)
+_HEADS = frozenset({"if", "elseif", "while", "case"})
 _IF = re.compile(rf"(?:{NAME}\s*:\s*)?(?:else\s*)?if\s*\(", re.I)
 
 
@@ -88,6 +93,7 @@ def _step(
         conditional=executable.condition is not None,
         leaves=executable.kind in _LEAVING,
         repeatable=_repeatable(executable, scopes),
+        touched=frozenset(name for name in wanted & read if _touches(executable, whole, name, scopes)),
         simple=executable.condition is None and all(c.kind == "do" for c in executable.constructs),
     )
 
@@ -256,6 +262,31 @@ def condition(statement: Statement) -> str:
     """The text in the parentheses of IF or ELSE IF; "" for ELSE."""
     match = _IF.match(statement.text)
     return statement.text[match.end() : closing(statement.text, match.end() - 1)] if match else ""
+
+
+# -- what may be defined
+
+
+def _touches(executable: Executable, text: str, name: str, scopes: Scopes) -> bool:
+    """Whether a statement may define ``name``: all may, but those that are known to read it.
+
+    These read what is no variable of theirs, and no argument but an intrinsic function's.
+    """
+    masked = executable.where is not None or executable.forall is not None
+    if executable.kind not in _READING or masked:
+        return True
+    if executable.kind == "assignment" and words(executable.statement.text)[0].lower() == name:
+        return True
+    scope = scopes.at(executable)
+    for mention in mentions(text, name):
+        function = mention.function
+        if mention.role == "inquiry" or function in ("", name) or function in _HEADS:
+            continue
+        meaning = scope.lookup(function)
+        array = isinstance(meaning, Symbol) and meaning.dims
+        if re.search(rf"%\s*{function}\s*\(", text) or not (array or isinstance(meaning, Intrinsic)):
+            return True
+    return False
 
 
 # -- mentions

@@ -55,7 +55,7 @@ class Step:
     branch).  ``leaves``: it may end the procedure or jump.  ``repeatable``: it can be executed a
     second time, in a copy of the procedure, and nobody could tell.  ``free``: lines may be inserted
     before it, at ``line``, above its directives.  ``simple``: nothing but counted loops stands
-    around it.
+    around it.  ``touched`` are the arrays that it may define.
     """
 
     span: Span
@@ -71,6 +71,7 @@ class Step:
     repeatable: bool = False
     free: bool = True
     simple: bool = False
+    touched: frozenset[str] = frozenset()
     line: int = 0
 
 

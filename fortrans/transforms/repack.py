@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fortrans.analysis.placing import place_of, surely_reached
-from fortrans.analysis.repackable import check_dummy, check_procedure, copies_in
+from fortrans.analysis.repackable import check_dummy, check_procedure, copies_in, copies_out
 from fortrans.analysis.usage import PASSES, Usage, mentioned, usage
 from fortrans.ir.procedures import Dummy, Procedure, Step
 from fortrans.ir.symbols import Intent, described
@@ -73,7 +73,7 @@ def plan(procedure: Procedure, options: Options) -> tuple[Repack | None, tuple[V
         try:
             check_dummy(procedure, dummy)
             check_procedure(procedure)
-            both = dummy.symbol.intent is not Intent.IN and copies_in(procedure, dummy)
+            both = _goes_back(procedure, dummy, options) and copies_in(procedure, dummy)
             found = usage(procedure, dummy.symbol.name, 2 if both else 1)
             _check_use(procedure, dummy, found, options)
             fit.append((dummy, found))
@@ -84,6 +84,13 @@ def plan(procedure: Procedure, options: Options) -> tuple[Repack | None, tuple[V
         verdicts[dummy.symbol.name] = Verdict(dummy, left.get(dummy.symbol.name))
     order = [d.symbol.name for d in procedure.dummies]
     return made, tuple(verdicts[name] for name in order if name in verdicts)
+
+
+def _goes_back(procedure: Procedure, dummy: Dummy, options: Options) -> bool:
+    """Whether the copy, if one is made, goes back.  Raises Refusal."""
+    if dummy.asked or options.repack:
+        return copies_out(procedure, dummy)
+    return dummy.symbol.intent is not Intent.IN
 
 
 def _check_use(procedure: Procedure, dummy: Dummy, found: Usage, options: Options) -> None:
@@ -156,7 +163,7 @@ def _shared(procedure: Procedure, packed: Sequence[_Used], options: Options) -> 
     """Dummies whose copies go back, in a procedure that cannot ask whether other threads run."""
     if not (options.openmp and procedure.pure):
         return []
-    return [one for one in packed if one[0].symbol.intent is not Intent.IN]
+    return [one for one in packed if copies_out(procedure, one[0])]
 
 
 def _made(
@@ -167,7 +174,7 @@ def _made(
         Packing(
             dummy,
             copies_in(procedure, dummy),
-            dummy.symbol.intent is not Intent.IN,
+            copies_out(procedure, dummy),
             () if _forced(dummy, options) else found.conditions(settled),
         )
         for dummy, found in chosen

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from fortrans.analysis.definitions import touches
 from fortrans.analysis.placing import surely_reached
 from fortrans.analysis.repackable import check_directives, check_dummy, check_type, copies_in
 from fortrans.analysis.usage import mentioned, usage
@@ -65,7 +66,8 @@ def packed(
     _check_others(call, actual, found)
     copy_in = copies_in(procedure, dummy)
     definable = found.symbol.intent is not Intent.IN and "protected" not in found.symbol.attributes
-    copy_out = dummy.symbol.intent is not Intent.IN and definable
+    defined = dummy.symbol.intent is not None or touches(procedure, dummy.symbol.name)
+    copy_out = dummy.symbol.intent is not Intent.IN and definable and defined
     unknown = dummy.symbol.intent is None and found.symbol.intent is None
     if copy_out and unknown and "dummy" in found.symbol.attributes:
         raise Refusal("FT518", f"'{found.spelled}' may belong to what must not be defined")

@@ -41,6 +41,8 @@ def calls(program: Program, scopes: Scopes) -> Iterator[tuple[Executable, Unit |
         pieces = _pieces(text, match.end(), end)
         actuals = tuple(_actuals(pieces, callee, view))
         misplaced, indent = _misplaced(executable, view), executable.statement.indent
+        if misplaced is None and callee is not None and _hides(callee, scopes):
+            misplaced = "its internal procedure hides another, which gfortran would call in a BLOCK"
         yield executable, callee, Call(name.lower(), actuals, text, indent, why, misplaced, variable)
 
 
@@ -83,9 +85,19 @@ def _misplaced(executable: Executable, view: View) -> str | None:
         why = "it depends on the preprocessor"
     elif any(construct.kind in _NOT_IN for construct in executable.constructs):
         why = "it stands where no BLOCK with a copy may"
+    elif "omp_in_parallel" in words(statement.text):
+        why = "it names OMP_IN_PARALLEL, which a BLOCK around it may declare"
     elif hidden := [name for name in _NEEDED if not isinstance(view.lookup(name), Intrinsic)]:
         why = f"'{hidden[0]}' may be a name of the user's there"
     return why
+
+
+def _hides(callee: Unit, scopes: Scopes) -> bool:
+    """Whether an internal procedure has a name that means something outside its host."""
+    host = callee.parent
+    if host is None or host.kind in ("module", "submodule") or host.parent is None:
+        return False
+    return scopes.of(host.parent).frame.trace(callee.name)[0] is not None
 
 
 def _renamed(program: Program) -> frozenset[str]:

@@ -185,6 +185,8 @@ def _wrong(program: Program, unit: Unit, view: View, executables: list[Executabl
     if (saved := _saved(unit)) is not None:
         return saved
     hidden = [name for name in _NEEDED if not isinstance(view.lookup(name), Intrinsic)]
+    if isinstance(view.lookup("omp_in_parallel"), Symbol):
+        hidden.append("omp_in_parallel")
     if hidden:
         return f"'{hidden[0]}' may be a name of the user's there"
     return None

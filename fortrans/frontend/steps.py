@@ -94,8 +94,14 @@ def _step(
         leaves=executable.kind in _LEAVING,
         repeatable=_repeatable(executable, scopes),
         touched=frozenset(name for name in wanted & read if _touches(executable, whole, name, scopes)),
-        simple=executable.condition is None and all(c.kind == "do" for c in executable.constructs),
+        simple=_is_simple(executable),
     )
+
+
+def _is_simple(executable: Executable) -> bool:
+    masked = executable.where is not None or executable.forall is not None
+    alone = executable.condition is None and not masked
+    return alone and all(c.kind == "do" for c in executable.constructs)
 
 
 def _insertion(program: Program, executable: Executable, before: str | None) -> dict[str, Any]:

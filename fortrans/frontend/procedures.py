@@ -185,7 +185,10 @@ def _wrong(program: Program, unit: Unit, view: View, executables: list[Executabl
     if (saved := _saved(unit)) is not None:
         return saved
     hidden = [name for name in _NEEDED if not isinstance(view.lookup(name), Intrinsic)]
-    if isinstance(view.lookup("omp_in_parallel"), Symbol):
+    asked = view.lookup("omp_in_parallel")
+    # With implicit typing any name is a variable, once it is written.
+    written = any("omp_in_parallel" in words(s.text) for s in texts)
+    if isinstance(asked, Symbol) and (written or "implicit" not in asked.attributes):
         hidden.append("omp_in_parallel")
     if hidden:
         return f"'{hidden[0]}' may be a name of the user's there"
